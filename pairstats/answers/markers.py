@@ -1,0 +1,84 @@
+"""Where a plain reply marks its final answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+Resolved = TypeVar("Resolved")
+
+MAX_MARKERS = 500
+"""Markers looked at in one reply, from its end."""
+
+_REACH = 300  # characters after a marker in which the answer has to stand
+# "If the answer is A" and "the wrong answer is A" do not state an answer.
+_MARKER = re.compile(
+    r"(?P<boxed>\\boxed\s{0,3}\{)"
+    r"|^(?P<hashes>\#{4})(?!\#)"
+    r"|(?P<denied>\b(?:if|whether|unless|wrong|incorrect|not|no)\s{1,3}(?:the\s{1,3})?(?:(?:correct|right|best)\s{1,3})?)?"
+    r"\b(?:(?P<final>final)\s{1,3})?(?:answer|choice|option)\b[*_]{0,2}"
+    r"(?:\s{0,3}(?P<colon>[:=])|\s{1,3}is\b\s{0,3}(?P<is_colon>:)?)[*_]{0,2}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TEXT_MACRO = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s{0,3}\{([^{}]*)\}")
+_LEAD = re.compile(
+    r"\s*[*_#]{0,4}\s{0,3}(?:the\s{1,3})?(?:final\s{1,3})?answer[*_]{0,2}(?:\s{1,3}is)?\s{0,3}:[*_]{0,2}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What follows a marker, and whether the marker is explicit enough to forbid any other reading."""
+
+    text: str
+    explicit: bool
+
+
+def claims(text: str) -> Iterator[Claim]:
+    """Yield the marked answers of a text from the last to the first."""
+    for marker in list(_MARKER.finditer(text))[: -MAX_MARKERS - 1 : -1]:
+        if marker["denied"]:
+            continue
+        tail = text[marker.end() : marker.end() + _REACH]
+        if marker["boxed"]:
+            yield Claim(_boxed(tail), explicit=True)
+        else:
+            explicit = any(marker[name] for name in ("hashes", "final", "colon", "is_colon"))
+            yield Claim(tail.lstrip().partition("\n")[0].rstrip(), explicit)
+
+
+def last_claim(text: str, resolve: Callable[[Claim], Resolved | None]) -> tuple[bool, Resolved | None]:
+    """Resolve the last marked answer; the first value says whether the markers settle the matter.
+
+    An explicit marker that does not resolve settles it too: nothing before it is final. "The answer
+    is ..." in running prose that does not resolve is passed over.
+    """
+    for claim in claims(text):
+        answer = resolve(claim)
+        if answer is not None or claim.explicit:
+            return True, answer
+    return False, None
+
+
+def without_lead(text: str) -> str:
+    """Return a reply without an "Answer:" at its very start."""
+    lead = _LEAD.match(text)
+    return text[lead.end() :].strip() if lead else text
+
+
+def without_boxes(text: str) -> str:
+    r"""Return a text without its ``\boxed{...}`` groups, to see what else it holds."""
+    return re.sub(r"\\boxed\s{0,3}\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}", "", text)
+
+
+def _boxed(tail: str) -> str:
+    """Return the content up to the brace that closes the box; empty if none does."""
+    depth = 1
+    for position, character in enumerate(tail):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if depth == 0:
+            return _TEXT_MACRO.sub(r"\1", tail[:position]).strip()
+    return ""

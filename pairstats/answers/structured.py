@@ -1,0 +1,119 @@
+"""Canonical spellings of answers with parts: sets and JSON values."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+from pairstats.answers.canonical import canonical_number, canonical_text, native
+from pairstats.answers.scan import find_json, read_json
+
+_SEPARATOR = re.compile(r"[,;\n]")
+_BULLET = re.compile(r"(?:[-*•]|[0-9]+[.)])\s+")
+_BRACKETS = {"{": "}", "[": "]", "(": ")"}
+_QUOTES = "\"'`"
+
+
+def _elements(text: str) -> list[Any] | None:
+    """Read the elements of a set written as a JSON array or separated by commas, semicolons or lines."""
+    try:
+        value = read_json(text)
+    except ValueError:
+        value = text
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        return None
+    text = text.strip()
+    if text and _BRACKETS.get(text[0]) == text[-1]:
+        text = text[1:-1]
+    bare = [
+        _BULLET.sub("", piece.strip(), count=1).strip().strip(_QUOTES) for piece in _SEPARATOR.split(text)
+    ]
+    return [piece for piece in bare if piece.strip()]
+
+
+def canonical_set(value: Any, *, case_sensitive: bool) -> str | None:
+    """Write a set as a sorted JSON array of distinct texts; None if an element has no text.
+
+    Numbers among the elements count as their canonical text, so that 1, 1.0 and "1" are one element
+    and the identifiers "007" and "7" are two.
+    """
+    value = native(value)
+    if isinstance(value, str):
+        if not value.strip():
+            return None
+        value = _elements(value)
+    if not isinstance(value, list | tuple | set | frozenset):
+        return None
+    texts = [canonical_text(element, case_sensitive=case_sensitive) for element in value]
+    if any(text is None for text in texts):
+        return None
+    return json.dumps(sorted({text for text in texts if text is not None}), ensure_ascii=False)
+
+
+def canonical_json(value: Any, *, case_sensitive: bool) -> str | None:
+    """Write a JSON value with sorted keys, exact numbers and canonical strings.
+
+    A string that is itself JSON is read as JSON, once. The order of arrays counts, and so does the
+    letter case of keys. None for null, NaN, infinities and values that JSON cannot hold.
+    """
+    value = native(value)
+    if isinstance(value, str):
+        with suppress(ValueError):  # what is not JSON stays a string
+            value = read_json(value)
+    if value is None:
+        return None
+    try:
+        written = _written(value, case_sensitive)
+    except (RecursionError, ValueError):
+        return None
+    return None if written == '""' else written
+
+
+def _written(value: Any, case_sensitive: bool) -> str:
+    value = native(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | Decimal):
+        number = canonical_number(value)
+        if number is None:
+            raise ValueError("JSON holds no NaN and no infinity")
+        return number
+    if isinstance(value, str):
+        text = canonical_text(value, case_sensitive=case_sensitive) or ""
+        return json.dumps(text, ensure_ascii=False)
+    if isinstance(value, dict):
+        # Written pairs are sorted rather than keys, because a key may be any text.
+        pairs = [f"{_key(key)}: {_written(inner, case_sensitive)}" for key, inner in value.items()]
+        return "{" + ", ".join(sorted(pairs)) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_written(inner, case_sensitive) for inner in value) + "]"
+    raise ValueError(f"JSON holds no {type(value).__name__}")
+
+
+def _key(key: Any) -> str:
+    return json.dumps(canonical_text(str(key), case_sensitive=True) or "", ensure_ascii=False)
+
+
+def as_text(value: Any) -> str:
+    """Show a JSON value as text, for the record of what a reply said."""
+    if isinstance(value, Decimal):
+        return str(value)
+    try:
+        return json.dumps(value, default=float, ensure_ascii=False)
+    except RecursionError:
+        return "(a value nested too deeply to be shown)"
+
+
+def json_in(text: str) -> Any:
+    """Return the JSON value of a reply without a field: the whole reply, or its first complete object."""
+    try:
+        return read_json(text)
+    except ValueError:
+        return find_json(text)

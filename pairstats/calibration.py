@@ -1,0 +1,104 @@
+"""Accuracy at each stated confidence, by family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pairstats.errors import PairstatsError
+from pairstats.estimands import Mean
+from pairstats.infer import estimate
+from pairstats.intervals import IntervalKind
+from pairstats.panel import Panel
+from pairstats.result import Estimates, concat
+
+BIN_FACTORS = ("conf_bin_low", "conf_bin_high", "conf_mean")
+
+
+def calibration_curve(
+    panel: Panel,
+    confidence: str = "confidence",
+    score: str = "score",
+    *,
+    bins: int | str = 10,
+    interval: IntervalKind | str | None = None,
+    confidence_level: float = 0.95,
+) -> Estimates:
+    """Accuracy of the replies whose stated confidence falls in a bin, in every cell.
+
+    Parameters
+    ----------
+    panel : Panel
+    confidence, score : str
+        Columns: a stated probability in [0, 1], and a score.
+    bins : int or "distinct", default 10
+        Equal-width bins, closed on the right (0 belongs to the first), or one bin for each stated value.
+    interval : FamilyInterval, Bootstrap, CR2 or str, optional
+        As in `estimate`; families are resampled within the bin.
+    confidence_level : float, default 0.95
+
+    Returns
+    -------
+    Estimates
+        One row a cell and bin that holds any reply, with the factors ``conf_bin_low``, ``conf_bin_high`` and
+        ``conf_mean`` (mean stated confidence). ``provenance["without_confidence"]`` counts the replies that
+        state none.
+
+    Raises
+    ------
+    PairstatsError
+        When `bins` is neither a positive number nor "distinct", or no reply states a confidence.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"family": list("abcd"), "item": list("abcd"), "model": "m",
+    ...                      "score": [1.0, 1.0, 0.0, 1.0], "confidence": [0.9, 0.9, 0.9, 0.2]})
+    >>> calibration_curve(Panel(rows), bins="distinct").frame[["conf_mean", "estimate"]].round(3).values.tolist()
+    [[0.2, 1.0], [0.9, 0.667]]
+    """
+    panel.require(confidence, score)
+    stated = panel.levels(confidence)
+    if not stated:
+        raise PairstatsError(f"No reply states a confidence: column {confidence!r} is empty.")
+    parts = [
+        _bin(panel, confidence, score, low, high, values, interval, confidence_level)
+        for low, high, values in _bins(np.asarray(stated, dtype=float), bins)
+    ]
+    curve = concat(parts, provenance=parts[0].provenance)
+    frame = curve.frame.sort_values([*panel.cells, "conf_bin_low"], kind="stable", ignore_index=True)
+    counted = {"bins": bins, "without_confidence": _without(panel, confidence)}
+    return Estimates(frame, curve.factors, {**curve.provenance, **counted})
+
+
+def _bins(stated: np.ndarray, bins: int | str) -> list[tuple[float, float, list[float]]]:
+    """Edges of each bin that holds a stated value, and the values in it."""
+    if bins == "distinct":
+        return [(float(v), float(v), [float(v)]) for v in stated]
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise PairstatsError(f"`bins` must be a positive whole number or 'distinct', but got {bins!r}.")
+    # Rounding first keeps 0.7000000000000001 in the bin that 0.7 closes.
+    position = np.clip(np.ceil(np.round(stated * bins, 9)).astype(int) - 1, 0, bins - 1)
+    return [(b / bins, (b + 1) / bins, stated[position == b].tolist()) for b in np.unique(position).tolist()]
+
+
+def _bin(
+    panel: Panel, confidence: str, score: str, low: float, high: float, values: list[float],
+    interval: IntervalKind | str | None, level: float,
+) -> Estimates:  # fmt: skip
+    inside = panel.where(**{confidence: values})
+    accuracy = estimate(inside, Mean(score), interval=interval, confidence_level=level)
+    stated = estimate(inside, Mean(confidence, bounds=(0.0, 1.0)))
+    rows: list[dict[str, Any]] = [
+        {**row, "conf_bin_low": low, "conf_bin_high": high, "conf_mean": mean["estimate"]}
+        for row, mean in zip(accuracy, stated, strict=True)
+        if row["estimate"] is not None
+    ]
+    return Estimates.from_rows(rows, factors=(*panel.cells, *BIN_FACTORS), provenance=accuracy.provenance)
+
+
+def _without(panel: Panel, confidence: str) -> dict[str, int]:
+    """Replies without a stated confidence, by cell."""
+    found = estimate(panel, Mean(confidence, bounds=(0.0, 1.0)))
+    return {" ".join(str(row[name]) for name in panel.cells) or "all": row["n_missing"] for row in found}

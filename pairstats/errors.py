@@ -1,0 +1,64 @@
+"""Errors that say what must hold, what was found, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class PairstatsError(ValueError):
+    """Base of every error that pairstats raises on purpose."""
+
+
+class ReadError(PairstatsError):
+    """A run file cannot be read as what it seems to be; names file and record."""
+
+
+class SchemaError(PairstatsError):
+    """Records that break the paired long format.
+
+    Attributes
+    ----------
+    findings : tuple of str
+        Every failure found, not only the first.
+    """
+
+    def __init__(self, message: str, findings: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
+
+
+class PairingError(PairstatsError):
+    """Records that cannot be paired as asked."""
+
+
+class ProtocolError(PairstatsError):
+    """A protocol file that cannot be run as written."""
+
+
+def listed(values: Iterable[object], limit: int = 3) -> str:
+    """Show the first few values and say how many there are in all.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d"])
+    "'a', 'b', 'c' and 1 more"
+    """
+    shown = [repr(value) for value in values]
+    rest = len(shown) - limit
+    return ", ".join(shown[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def one_of(name: str, value: object, allowed: Iterable[object]) -> None:
+    """Raise unless `value` is among `allowed`; the message lists all of them.
+
+    Examples
+    --------
+    >>> one_of("alternative", "bigger", ["two-sided", "less", "greater"])
+    Traceback (most recent call last):
+        ...
+    pairstats.errors.PairstatsError: `alternative` must be one of 'two-sided', 'less', 'greater', but got 'bigger'.
+    """
+    options = list(allowed)
+    if value not in options:
+        shown = ", ".join(repr(option) for option in options)
+        raise PairstatsError(f"`{name}` must be one of {shown}, but got {value!r}.")

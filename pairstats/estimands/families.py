@@ -1,0 +1,200 @@
+"""Estimands that take a whole family at once: flips, and all decisions right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import narwhals as nw
+
+from pairstats.errors import PairingError, PairstatsError, listed
+from pairstats.estimands.base import ONE, Rows, add_up, as_number, count, present
+from pairstats.schema import is_score
+
+_BLANK = "\x00no answer"
+
+
+@dataclass(frozen=True, slots=True)
+class FlipRate:
+    r"""How often two presentations of one question get different answers.
+
+    All pairs of replies from different variants are compared, over all repeats, inside a family. The value
+    is the mean over families of :math:`d_f / k_f` (differing pairs of all pairs), which for two copies is
+    the share of families that flip. A pair with an error is dropped and counted; two replies without an
+    answer are no flip; a reply without an answer against one with an answer is.
+
+    Parameters
+    ----------
+    column : str, default "answer"
+        ``"answer"`` compares canonical answers, ``"score"`` whether they are right.
+    reference : str, optional
+        Compare every other variant with this one only.
+    variants : sequence of str, optional
+        Compare these variants only.
+    within : sequence of str, default ()
+        Columns that tell the questions of one family apart; needed where a family has several.
+    label : str, optional
+
+    Examples
+    --------
+    >>> FlipRate("score", reference="base", variants=["base", "reordered"]).name
+    'flip_rate(score)'
+    """
+
+    column: str = "answer"
+    reference: str | None = None
+    variants: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("variants", "within"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        if self.reference is not None and self.variants and self.reference not in self.variants:
+            raise PairstatsError(
+                f"The reference {self.reference!r} must be among the variants {listed(self.variants, 10)}."
+            )
+
+    weight: ClassVar[str] = "family"
+    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+
+    @property
+    def name(self) -> str:
+        return self.label or f"flip_rate({self.column})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
+        return self.within
+
+    def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
+        keys = [*by, *unit]
+        chosen = rows.filter(nw.col("variant").is_in(list(self.variants))) if self.variants else rows
+        self._refuse_several_questions(chosen, keys)
+        valued = self._valued(chosen)
+        planned = self._pairs(valued, keys, "planned")
+        compared = self._pairs(valued.filter(nw.col("is_valid")), keys, "valid")
+        agreeing = self._agreeing(valued, keys)
+        joined = planned.join(compared, on=keys, how="left").join(agreeing, on=keys, how="left")
+        valid, agree = nw.col("pairs_valid").fill_null(0), nw.col("agree").fill_null(0)
+        return joined.select(
+            *(nw.col(key) for key in keys),
+            as_number(valid - agree).alias("num"),
+            as_number(valid).alias("den"),
+            valid.alias("n_valid"),
+            nw.col("pairs_planned").alias("n_planned"),
+            nw.col("n_blank").fill_null(0).alias("n_blank"),
+        )
+
+    def _valued(self, rows: Rows) -> Rows:
+        """Give every reply a text to compare; one without an answer gets the same text as all such."""
+        column = nw.col(self.column)
+        text = (column.round(9) if is_score(self.column) else column).cast(nw.String)
+        blank = nw.col("is_blank") & nw.lit(not is_score(self.column))
+        return rows.with_columns(
+            value=nw.when(blank).then(nw.lit(_BLANK)).otherwise(text),
+            is_valid=~nw.col("is_missing") & nw.col("is_counted") & (blank | ~column.is_null()),
+        )
+
+    def _pairs(self, rows: Rows, keys: Sequence[str], name: str) -> Rows:
+        """Pairs of replies from different variants: (T^2 - sum T_v^2) / 2, or T_ref (T - T_ref)."""
+        by_variant = add_up(rows, [*keys, "variant"], n=ONE)
+        ref = count(self._is_reference()) * nw.col("n")
+        totals = add_up(by_variant, keys, total=nw.col("n"), squares=nw.col("n") * nw.col("n"), ref=ref)
+        return totals.select(
+            *(nw.col(k) for k in keys), self._across("total", "squares", "ref").alias(f"pairs_{name}")
+        )
+
+    def _agreeing(self, rows: Rows, keys: Sequence[str]) -> Rows:
+        """Pairs from different variants that give the same value, and those of them without an answer."""
+        valid = rows.filter(nw.col("is_valid"))
+        cells = add_up(valid, [*keys, "value", "variant"], n=ONE)
+        ref = count(self._is_reference()) * nw.col("n")
+        values = add_up(
+            cells, [*keys, "value"], total=nw.col("n"), squares=nw.col("n") * nw.col("n"), ref=ref
+        )
+        pairs = self._across("total", "squares", "ref")
+        return add_up(values, keys, agree=pairs, n_blank=pairs * count(nw.col("value") == _BLANK))
+
+    def _is_reference(self) -> nw.Expr:
+        return nw.col("variant") == nw.lit(self.reference or "")
+
+    def _across(self, total: str, squares: str, ref: str) -> nw.Expr:
+        everything, reference = nw.col(total), nw.col(ref)
+        if self.reference is not None:
+            return reference * (everything - reference)
+        return (everything * everything - nw.col(squares)) // 2
+
+    def _refuse_several_questions(self, rows: Rows, keys: Sequence[str]) -> None:
+        items = add_up(rows, [*keys, "variant", "item"], n=ONE)
+        several = add_up(items, [*keys, "variant"], items=ONE).filter(nw.col("items") > 1).head(1).collect()
+        if len(several):
+            row = several.row(0)
+            where = ", ".join(f"{key}={value!r}" for key, value in zip([*keys, "variant"], row, strict=False))
+            raise PairingError(
+                f"A flip compares answers to one question, but {row[-1]} items share {where}. Say what tells "
+                'the questions of a family apart, for example FlipRate(within="item"), or map family= to the '
+                "question."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class AllCorrect:
+    r"""Share of families in which every decision is right.
+
+    One repeat of all units is one pass over the family. The family's value is the share of its complete
+    passes in which every score is full; a pass with a missing decision is missing.
+
+    Parameters
+    ----------
+    column : str, default "score"
+    size : int, optional
+        Decisions a family must have; by default as many as the family has in any cell.
+    full : float, default 1
+        Score of a right decision.
+    label : str, optional
+    """
+
+    column: str = "score"
+    size: int | None = None
+    full: float = 1.0
+    label: str = "all_correct"
+
+    weight: ClassVar[str] = "family"
+    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
+        family, *_ = by
+        valid = present([self.column])
+        right = valid & (nw.col(self.column) >= self.full - 1e-9)
+        passes = add_up(
+            rows, [*by, "repeat"], n=count(valid), right=count(right), blank=count(nw.col("is_blank"))
+        )
+        sized = passes.join(self._sizes(rows, family), on=[family], how="left")
+        complete = nw.col("n") == nw.col("size")
+        return add_up(
+            sized, by,
+            num=as_number(complete & (nw.col("right") == nw.col("size"))), den=as_number(complete),
+            n_valid=count(complete), n_planned=ONE, n_blank=count(complete & (nw.col("blank") > 0)),
+        )  # fmt: skip
+
+    def _sizes(self, rows: Rows, family: str) -> Rows:
+        units = add_up(rows, [family, "item", "variant"], n=ONE)
+        counted = add_up(units, [family], found=ONE)
+        size = nw.col("found") if self.size is None else nw.lit(self.size)
+        return counted.select(nw.col(family), size.alias("size"))

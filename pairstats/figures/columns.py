@@ -1,0 +1,119 @@
+"""Text beside the rows of a plot: names to the left, numbers to the right, widths measured."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pairstats.figures.style import FONT_SIZE, INK, MUTED, SMALL, short_names, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINE = 40
+"""Characters in one line of a name; a name has at most two lines."""
+
+GAP = 10.0
+POINTS_PER_INCH = 72.0
+
+Columns = Mapping[str, Sequence[str]]
+
+
+def wrapped(names: Sequence[str]) -> list[str]:
+    """Make names drawable, shorten the longest in the middle, and break them over at most two lines.
+
+    Examples
+    --------
+    >>> wrapped(["m"])
+    ['m']
+    """
+    return ["\n".join(_two_lines(name)) for name in short_names(names, 2 * LINE - 6)]
+
+
+def names_width(names: Sequence[str]) -> float:
+    """Width in points of the column of names."""
+    return max((text_width(line) for name in names for line in name.split("\n")), default=0.0)
+
+
+def columns_width(columns: Columns) -> float:
+    """Width in points of the columns of numbers."""
+    return sum(_width(head, cells) + GAP for head, cells in columns.items())
+
+
+def row_height(names: Sequence[str]) -> float:
+    """Height in inches of a row that holds each of the names."""
+    return 0.3 if any("\n" in name for name in names) else 0.2
+
+
+def write_names(ax: Axes, heights: Sequence[float], names: Sequence[str]) -> None:
+    """Write names to the left of the axes, each at its height in data units, left-aligned."""
+    left = -names_width(names) - GAP
+    for y, name in zip(heights, names, strict=True):
+        _write(ax, (0, y), (left, 0), name, ha="left", color=INK, size=FONT_SIZE)
+    ax.set_yticks([])
+
+
+def write_heading(ax: Axes, y: float, text: str, names: Sequence[str]) -> None:
+    """Write a bold line above a group of rows, which may reach into the empty row of the axes."""
+    left = -names_width(names) - GAP
+    _write(ax, (0, y), (left, 0), text, ha="left", color=INK, size=FONT_SIZE, weight="bold")
+
+
+def write_columns(ax: Axes, heights: Sequence[float], columns: Columns) -> None:
+    """Write columns of numbers to the right of the axes, right-aligned under their heads."""
+    right = 0.0
+    for head, cells in columns.items():
+        right += _width(head, cells) + GAP
+        ax.annotate(
+            head, (1, 1), xycoords="axes fraction", xytext=(right, 2), textcoords="offset points",
+            ha="right", va="bottom", color=MUTED, fontsize=SMALL, annotation_clip=False, parse_math=False,
+        )  # fmt: skip
+        for y, cell in zip(heights, cells, strict=True):
+            _write(ax, (1, y), (right, 0), cell, ha="right", color=INK, size=SMALL)
+
+
+def caption_text(sentences: Sequence[str], width: float) -> str:
+    """Join sentences and break them into lines no wider than `width` points."""
+    lines, line = [], ""
+    for word in " ".join(filter(None, sentences)).split(" "):
+        longer = f"{line} {word}".strip()
+        if line and text_width(longer, SMALL) > width:
+            lines.append(line)
+            longer = word
+        line = longer
+    return "\n".join([*lines, line])
+
+
+def write_caption(ax: Axes, sentences: Sequence[str], left: float, width: float, below: float = 30.0) -> None:
+    """Write what a reader must know under the axis label."""
+    ax.annotate(
+        caption_text(sentences, width), (0, 0), xycoords="axes fraction", xytext=(left, -below),
+        textcoords="offset points", ha="left", va="top", color=MUTED, fontsize=SMALL, annotation_clip=False,
+        parse_math=False, linespacing=1.2,
+    )  # fmt: skip
+
+
+def _write(
+    ax: Axes, at: tuple[float, float], offset: tuple[float, float], text: str, *, ha: str, color: str,
+    size: float, weight: str = "normal",
+) -> None:  # fmt: skip
+    ax.annotate(
+        text, at, xycoords=ax.get_yaxis_transform(), xytext=offset, textcoords="offset points", ha=ha,
+        va="center", color=color, fontsize=size, fontweight=weight, annotation_clip=False, parse_math=False,
+        linespacing=1.05,
+    )  # fmt: skip
+
+
+def _width(head: str, cells: Sequence[str]) -> float:
+    return max(text_width(text, SMALL) for text in (head, *cells))
+
+
+def _two_lines(name: str) -> list[str]:
+    if len(name) <= LINE:
+        return [name]
+    lines = textwrap.wrap(name, LINE, break_on_hyphens=True)
+    if len(lines) > 2:
+        half = (len(name) + 1) // 2
+        lines = [name[:half], name[half:]]
+    return lines

@@ -1,0 +1,193 @@
+"""All the figures that a results folder allows, each with the numbers that it was drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pairstats.errors import PairstatsError, one_of
+from pairstats.figures.bars import completeness
+from pairstats.figures.forest_plot import forest
+from pairstats.figures.reliability import calibration
+from pairstats.figures.scatter import flips_against_accuracy
+from pairstats.figures.style import save
+from pairstats.result import Estimates, concat, guarded
+from pairstats.shown import Labels, by_estimand, meaning
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pairstats.results import Results
+
+FORMATS = ("png", "svg", "pdf")
+MOST_ROWS = 36
+"""Rows that one forest holds; more go on into another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One figure to be drawn, and what it is drawn from.
+
+    Attributes
+    ----------
+    name : str
+        Name of its files, without an ending.
+    title : str
+        What it shows, for a heading.
+    source : Estimates or pandas.DataFrame
+    make : callable
+        Draws it.
+    """
+
+    name: str
+    title: str
+    source: Estimates | pd.DataFrame
+    make: Callable[[], Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Files that were written, and figures that were not, with the reason."""
+
+    paths: tuple[Path, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+def draw(
+    results: Results,
+    out_folder: str | Path,
+    formats: Sequence[str] = ("png", "svg"),
+    *,
+    labels: Labels | None = None,
+) -> Drawn:
+    """Write every figure that the results allow, each with the CSV it was drawn from.
+
+    Parameters
+    ----------
+    results : Results
+    out_folder : str or pathlib.Path
+        Made where it does not exist.
+    formats : sequence of {"png", "svg", "pdf"}
+        PNG has 300 dots an inch; the same results give the same bytes.
+    labels : mapping, optional
+        What estimands and cells are called.
+
+    Returns
+    -------
+    Drawn
+        The paths, in order, and for each figure without data the reason.
+    """
+    for ending in formats:
+        one_of("formats", ending, FORMATS)
+    folder = Path(out_folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    planned, skipped = sheets(results, labels=labels)
+    paths: list[Path] = []
+    for sheet in planned:
+        try:
+            figure = sheet.make()
+        except PairstatsError as error:  # one figure without data must not take the others along
+            skipped[sheet.name] = str(error)
+            continue
+        for ending in formats:
+            paths.append(folder / f"{sheet.name}.{ending}")
+            save(figure, paths[-1])
+        paths.append(folder / f"{sheet.name}.csv")
+        _write_csv(sheet.source, paths[-1])
+    return Drawn(tuple(paths), skipped)
+
+
+def sheets(results: Results, *, labels: Labels | None = None) -> tuple[list[Sheet], dict[str, str]]:
+    """Plan the figures of a results folder; second, what cannot be drawn and why."""
+    planned: list[Sheet] = []
+    skipped: dict[str, str] = {}
+    for name, title, estimates in (
+        ("estimates", "Estimates", results.cells),
+        ("comparisons", "Comparisons", results.contrasts),
+    ):
+        parts = _parts(estimates, labels)
+        if not parts:
+            skipped[name] = f"the results hold no {name}"
+        for k, part in enumerate(parts):
+            suffix = f"_{k + 1}" if len(parts) > 1 else ""
+            number = f" ({k + 1} of {len(parts)})" if len(parts) > 1 else ""
+            planned.append(Sheet(f"{name}{suffix}", f"{title}{number}", part, _forest_of(part, labels)))
+    _plan_flips(results, labels, planned, skipped)
+    curve = results.calibration
+    if curve is None or not len(curve):
+        skipped["calibration"] = "the results hold no calibration curve (no stated confidence)"
+    else:
+        planned.append(Sheet("calibration", "Calibration", curve, lambda: calibration(curve, labels=labels)))
+    counts = results.completeness
+    planned.append(
+        Sheet("completeness", "Completeness", counts, lambda: _figure(completeness(counts, labels=labels)))
+    )
+    return planned, skipped
+
+
+def _plan_flips(
+    results: Results, labels: Labels | None, planned: list[Sheet], skipped: dict[str, str]
+) -> None:
+    """Plan a scatter of the first accuracy against each flip rate."""
+    names = [name for name, _ in by_estimand(results.cells)]
+    flipping = [name for name in names if "flip" in name.lower()]
+    right = [name for name in names if "accuracy" in name.lower() and name not in flipping]
+    right = right or [name for name in names if name not in flipping]
+    if not flipping or not right:
+        skipped["flips_against_accuracy"] = f"the results hold no {'accuracy' if flipping else 'flip rate'}"
+        return
+    accuracy = results.cells.where(estimand=right[0])
+    for k, name in enumerate(flipping):
+        flips = results.cells.where(estimand=name)
+        planned.append(
+            Sheet(
+                f"flips_against_accuracy{f'_{k + 1}' if len(flipping) > 1 else ''}",
+                f"{meaning(flips, name, labels).label} against {meaning(accuracy, right[0], labels).label}",
+                concat([accuracy, flips], results.estimates.provenance),
+                _scatter_of(accuracy, flips, labels),
+            )
+        )
+
+
+def _parts(estimates: Estimates, labels: Labels | None) -> list[Estimates]:
+    """Split estimates into forests: one unit each, whole estimands, at most `MOST_ROWS` where that can be."""
+    parts: list[tuple[bool, list[str], int]] = []
+    for name, rows in by_estimand(estimates):
+        percent = meaning(estimates, name, labels).percent
+        last = next((part for part in reversed(parts) if part[0] == percent), None)
+        if last is not None and last[2] + len(rows) <= MOST_ROWS:
+            parts[parts.index(last)] = (percent, [*last[1], name], last[2] + len(rows))
+        else:
+            parts.append((percent, [name], len(rows)))
+    return [estimates.where(estimand=names) for _, names, _ in parts]
+
+
+def _forest_of(part: Estimates, labels: Labels | None) -> Callable[[], Figure]:
+    return lambda: _figure(forest(part, labels=labels))
+
+
+def _scatter_of(accuracy: Estimates, flips: Estimates, labels: Labels | None) -> Callable[[], Figure]:
+    return lambda: _figure(flips_against_accuracy(accuracy, flips, labels=labels))
+
+
+def _figure(ax: object) -> Figure:
+    figure = ax.get_figure(root=True)  # type: ignore[attr-defined]
+    assert figure is not None, "axes that were just made have a figure"
+    return figure
+
+
+def _write_csv(source: Estimates | pd.DataFrame, path: Path) -> None:
+    if isinstance(source, Estimates):
+        source.to_csv(path)
+    else:
+        guarded(source).to_csv(path, index=False, lineterminator="\n")

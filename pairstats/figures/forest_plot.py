@@ -1,0 +1,296 @@
+"""Estimates with their intervals, one row each, with the numbers written beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pairstats.errors import PairstatsError
+from pairstats.figures.columns import (
+    GAP,
+    POINTS_PER_INCH,
+    columns_width,
+    names_width,
+    row_height,
+    wrapped,
+    write_caption,
+    write_columns,
+    write_heading,
+    write_names,
+)  # fmt: skip
+from pairstats.figures.style import (
+    FAINT,
+    LONGEST_NAME,
+    MUTED,
+    PALETTE,
+    SMALL,
+    TWO_COLUMNS,
+    drawable,
+    middle_cut,
+    new_axes,
+    paper,
+)  # fmt: skip
+from pairstats.result import Estimates, p_text
+from pairstats.shown import (
+    Labels,
+    Row,
+    Scale,
+    as_rows,
+    by_estimand,
+    cell_names,
+    contrast_names,
+    count_text,
+    levels_text,
+    meaning,
+    scale,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DETECTED = 0.05
+SMALLEST_PLOT = 2.6
+WIDE_SPAN = 0.3
+"""Shares that span more than this are drawn on the whole range from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One row of the plot, at height `y`, counted downwards."""
+
+    y: float
+    name: str
+    row: Row
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    lines: tuple[_Line, ...]
+    headings: Mapping[float, str]
+    height: float
+    factor: int
+    paired: bool
+
+
+def forest(
+    estimates: Estimates,
+    *,
+    labels: Labels | None = None,
+    reference: float | None = None,
+    percent: bool | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw estimates and their intervals, grouped by estimand.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Either rows about cells or rows of comparisons. Nothing is computed from them.
+    labels : mapping, optional
+        What estimands and cells are called; by default what the provenance says.
+    reference : float, optional
+        Where to draw a vertical line; 0 for comparisons.
+    percent : bool, optional
+        Whether to show shares as percent; by default what the labels say.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default axes in a figure of their own, as high as the rows need.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    PairstatsError
+        When there is no row, or when cells and comparisons are mixed.
+
+    Examples
+    --------
+    >>> rows = [{"estimand": "accuracy", "model": "m", "estimate": 0.85, "conf_low": 0.75, "conf_high": 0.91}]
+    >>> forest(Estimates.from_rows(rows, factors=("model",))).get_xlabel()
+    'accuracy'
+    """
+    plan = _plan(estimates, labels, percent)
+    names = wrapped([line.name for line in plan.lines])
+    columns = _columns(plan)
+    with paper():
+        ax = ax or new_axes(*_size(plan, names, columns_width(columns)))
+        heights = [line.y for line in plan.lines]
+        _set_limits(ax, plan)
+        _draw_margin(ax, plan)
+        if plan.paired or reference is not None:
+            ax.axvline(
+                (reference or 0.0) * plan.factor, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1
+            )
+        for line in plan.lines:
+            _draw_line(ax, line, plan.factor)
+        write_names(ax, heights, names)
+        for y, heading in plan.headings.items():
+            write_heading(ax, y, heading, names)
+        write_columns(ax, heights, columns)
+        ax.set_xlabel(_axis_label(estimates, plan, labels), parse_math=False)
+        left = -names_width(names) - GAP
+        width = POINTS_PER_INCH * SMALLEST_PLOT + columns_width(columns) - left
+        write_caption(ax, _caption(plan), left, width)
+        if title:
+            ax.set_title(drawable(title), parse_math=False, pad=16, loc="left")
+    return ax
+
+
+def _plan(estimates: Estimates, labels: Labels | None, percent: bool | None) -> _Plan:
+    frame = estimates.frame
+    if frame.empty:
+        raise PairstatsError("A forest needs at least one estimate, but there is none.")
+    paired = frame["contrast"].notna()
+    if paired.any() and not paired.all():
+        raise PairstatsError(
+            f"A forest shows either cells or comparisons, but {int(paired.sum())} of {len(frame)} rows are "
+            "comparisons. Draw them apart, as `results.cells` and `results.contrasts`."
+        )
+    groups = by_estimand(estimates)
+    named = contrast_names if paired.all() else cell_names
+    all_names = pd.Series(named(frame, estimates.factors, labels), index=frame.index)
+    if percent is None:
+        percent = all(meaning(estimates, name, labels).percent for name, _ in groups)
+    lines: list[_Line] = []
+    headings: dict[float, str] = {}
+    y = 0.0
+    for name, rows in groups:
+        if len(groups) > 1:
+            y += 0.35 if lines else 0.0
+            headings[y] = middle_cut(drawable(meaning(estimates, name, labels).label), 2 * LONGEST_NAME)
+            y += 1
+        shown = scale(rows, percent, difference=bool(paired.all()))
+        for index, row in zip(rows.index, as_rows(rows), strict=True):
+            lines.append(_Line(y, str(all_names[index]), row, shown))
+            y += 1
+    return _Plan(tuple(lines), headings, y, 100 if percent else 1, bool(paired.all()))
+
+
+def _size(plan: _Plan, names: Sequence[str], columns: float) -> tuple[float, float]:
+    beside = (names_width(names) + columns) / POINTS_PER_INCH + 0.3
+    return min(max(beside + SMALLEST_PLOT, 4.5), TWO_COLUMNS), plan.height * row_height(names) + 0.95
+
+
+def _columns(plan: _Plan) -> dict[str, list[str]]:
+    rows = [line.row for line in plan.lines]
+    units = {line.scale.unit.strip() for line in plan.lines} - {""}
+    levels = sorted({f"{100 * row['conf_level']:g} %" for row in rows if row["conf_level"] is not None})
+    head = f"{'difference' if plan.paired else 'estimate'} [{' / '.join(levels) or 'interval'}]"
+    columns = {head: [_estimate_text(line) for line in plan.lines]}
+    if any(row["p_adjusted"] is not None for row in rows):
+        columns["adjusted p"] = [p_text(row["p_adjusted"]) for row in rows]
+    elif any(row["p_value"] is not None for row in rows):
+        columns["p"] = [p_text(row["p_value"]) for row in rows]
+    if any(row["n_families"] is not None for row in rows):
+        columns["families (n)"] = [_counts_text(row) for row in rows]
+    assert len(units) <= 1, "the lines of one forest share their unit"
+    return columns
+
+
+def _estimate_text(line: _Line) -> str:
+    if line.row["estimate"] is None:
+        return "no results"
+    text = f"{line.scale.number(line.row['estimate'])} {line.scale.interval(line.row)}"
+    return text.strip().replace("-", "\N{MINUS SIGN}")
+
+
+def _counts_text(row: Row) -> str:
+    families, units = row["n_families"], row["n_units"]
+    return "" if families is None else f"{families}" if units is None else f"{families} ({units})"
+
+
+def _values(plan: _Plan) -> list[float]:
+    found = [line.row[name] for line in plan.lines for name in ("estimate", "conf_low", "conf_high")]
+    return [value * plan.factor for value in found if value is not None and math.isfinite(value)]
+
+
+def _set_limits(ax: Axes, plan: _Plan) -> None:
+    values = _values(plan) + ([0.0] if plan.paired else [])
+    low, high = (min(values), max(values)) if values else (0.0, float(plan.factor))
+    within = not plan.paired and low >= 0 and high <= plan.factor
+    if within and high - low > WIDE_SPAN * plan.factor:
+        low, high = 0.0, float(plan.factor)
+    room = 0.03 * (high - low) or 0.05 * (abs(high) or plan.factor)
+    ax.set_xlim(low - room, high + room)
+    ax.set_ylim(plan.height - 0.4, -0.6)
+    ax.locator_params(axis="x", nbins=6)
+    ax.grid(axis="x", color=FAINT, linewidth=0.5)
+    ax.set_axisbelow(True)
+    for side in ("left", "top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def _draw_margin(ax: Axes, plan: _Plan) -> None:
+    if plan.paired and (margin := _one_margin(plan)) is not None:
+        ax.axvspan(-margin * plan.factor, margin * plan.factor, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
+
+
+def _draw_line(ax: Axes, line: _Line, factor: int) -> None:
+    row = line.row
+    if row["estimate"] is None:
+        text = row["note"] or "no results"
+        ax.text(
+            0.02, line.y, middle_cut(drawable(text), LONGEST_NAME), color=MUTED, fontsize=SMALL,
+            transform=ax.get_yaxis_transform(), va="center", style="italic", parse_math=False,
+        )  # fmt: skip
+        return
+    if row["conf_low"] is not None or row["conf_high"] is not None:
+        low, high = _limit(row["conf_low"], -math.inf), _limit(row["conf_high"], math.inf)
+        _draw_interval(ax, line.y, factor * low, factor * high)
+    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    filled = p is None or p <= DETECTED
+    ax.plot(
+        [row["estimate"] * factor], [line.y], marker="o", markersize=5, color=PALETTE[0], linestyle="",
+        markerfacecolor=PALETTE[0] if filled else "white", clip_on=False, zorder=4,
+    )  # fmt: skip
+
+
+def _limit(value: float | None, absent: float) -> float:
+    return absent if value is None else value
+
+
+def _draw_interval(ax: Axes, y: float, low: float, high: float) -> None:
+    """Draw a bar with end ticks; an end without a limit is an arrow head at the edge."""
+    edges = sorted(ax.get_xlim())
+    ends = [min(max(end, edges[0]), edges[1]) for end in (low, high)]
+    ax.plot(ends, [y, y], color=PALETTE[0], linewidth=1.3, solid_capstyle="butt", clip_on=False)
+    for limit, end, head in ((low, ends[0], "<"), (high, ends[1], ">")):
+        shape = "|" if math.isfinite(limit) else head
+        ax.plot([end], [y], marker=shape, color=PALETTE[0], markersize=5, linestyle="", clip_on=False)
+
+
+def _axis_label(estimates: Estimates, plan: _Plan, labels: Labels | None) -> str:
+    groups = by_estimand(estimates)
+    unit = {(100, True): " (percentage points)", (100, False): " (%)"}.get((plan.factor, plan.paired), "")
+    what = meaning(estimates, groups[0][0], labels).label if len(groups) == 1 else "estimate"
+    if plan.paired:
+        what = f"difference in {what[:1].lower()}{what[1:]}" if len(groups) == 1 else "difference"
+    return middle_cut(drawable(what), 2 * LONGEST_NAME) + unit
+
+
+def _caption(plan: _Plan) -> list[str]:
+    rows = pd.DataFrame([line.row for line in plan.lines])
+    families = count_text(rows["n_families"], "families")
+    sentences = [f"Bars: {drawable(levels_text(rows))}{f' over {families}' if families else ''}."]
+    if rows["n_units"].notna().any():
+        sentences.append("n: replies or pairs that were counted.")
+    if rows["p_value"].notna().any():
+        adjusted = "adjusted " if rows["p_adjusted"].notna().any() else ""
+        sentences.append(f"Filled: {adjusted}p ≤ {DETECTED:g}.")
+    if plan.paired and (margin := _one_margin(plan)) is not None:
+        sentences.append(f"Grey: margin of ±{plan.lines[0].scale.value(margin).lstrip('+')}.")
+    return sentences
+
+
+def _one_margin(plan: _Plan) -> float | None:
+    """Margin of all rows, if it is one and the same."""
+    margins = {line.row["margin"] for line in plan.lines}
+    return margins.pop() if len(margins) == 1 else None

@@ -1,0 +1,175 @@
+"""The verbs: estimates of cells, and contrasts between cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pairstats._version import __version__
+from pairstats.contrasts import Comparison
+from pairstats.estimands import Estimand
+from pairstats.intervals import FamilyInterval, IntervalKind, as_interval
+from pairstats.numeric.multiplicity import adjust as adjust_p
+from pairstats.pairs import pair_row, paired_units, sides_of
+from pairstats.panel import Panel
+from pairstats.result import Estimates, concat
+from pairstats.rows import Asked, cell_row
+from pairstats.sums import Units
+
+
+def estimate(
+    panel: Panel,
+    estimand: Estimand | Sequence[Estimand],
+    *,
+    interval: IntervalKind | str | None = None,
+    confidence_level: float = 0.95,
+    alternative: str = "two-sided",
+) -> Estimates:
+    """Estimate a quantity in every cell of a panel, with an interval over families.
+
+    Parameters
+    ----------
+    panel : Panel
+    estimand : Estimand or sequence of Estimand
+        For example ``Mean("score")`` or ``FlipRate("answer")``.
+    interval : FamilyInterval, Bootstrap, CR2 or str, optional
+        By default family-Jeffreys, or CR2-t for values without a known range.
+    confidence_level : float, default 0.95
+    alternative : {"two-sided", "less", "greater"}
+        "greater": lower limit only; "less": upper limit only.
+
+    Returns
+    -------
+    Estimates
+        One row a cell. ``n_units`` counts units (repeats averaged), ``n_missing`` planned replies (for flips:
+        pairs of replies) that do not count; ``bound_low`` and ``bound_high`` are the worst and best case of
+        the missing ones. A cell without any value keeps its row, with the reason in ``note``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pairstats import Mean, Panel
+    >>> rows = pd.DataFrame({"family": [f"f{i}" for i in range(20)], "item": "q", "model": "m",
+    ...                      "score": [1.0] * 17 + [0.0] * 3})
+    >>> estimate(Panel(rows), Mean("score"))
+    estimand model estimate [95 %]         families missing method
+    accuracy m     0.850    [0.652, 0.956] 20       0       family-jeffreys
+    """
+    if not hasattr(estimand, "reduce"):
+        return concat([
+            estimate(panel, one, interval=interval, confidence_level=confidence_level, alternative=alternative)
+            for one in estimand
+        ])  # fmt: skip
+    panel.require(*estimand.columns)
+    asked = _asked(panel, estimand, interval, confidence_level, alternative)
+    unit = estimand.unit(panel.unit)
+    units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, unit)
+    rows = [cell_row(asked, units, cell) for cell in units.cells]
+    return Estimates.from_rows(rows, factors=panel.cells, provenance=_provenance(asked, units))
+
+
+def contrast(
+    panel: Panel,
+    estimand: Estimand,
+    comparison: Comparison,
+    *,
+    average: Sequence[str] | str = (),
+    interval: IntervalKind | str | None = None,
+    confidence_level: float = 0.95,
+    alternative: str = "two-sided",
+    adjust: str | None = "holm",
+) -> Estimates:
+    """Compare cells on the units they share, with a paired interval and the exact sign-flip test.
+
+    Parameters
+    ----------
+    panel : Panel
+    estimand : Estimand
+    comparison : Pairwise or Versus
+        Which levels of which factor. Within each combination of the panel's other cells.
+    average : str or sequence of str, default ()
+        Cells to average over with equal weights instead; families move together for all of them.
+    interval : FamilyInterval, Bootstrap, CR2 or str, optional
+        As in `estimate`.
+    confidence_level : float, default 0.95
+    alternative : {"two-sided", "less", "greater"}
+    adjust : str or None, default "holm"
+        Multiplicity adjustment over all rows of the call.
+
+    Returns
+    -------
+    Estimates
+        One row a pair: first minus second. ``statistic`` is the sum of family differences; ``n_first_only``
+        and ``n_second_only`` count the units in which the first or the second is higher (for 0/1 scores the
+        discordant counts of McNemar); ``n_missing`` the units that only one side has.
+
+    Notes
+    -----
+    Labels are exchanged within whole families, so that copies and repeats move together; with one 0/1 unit a
+    family the test is exact McNemar. The interval is at the nominal level: it is not adjusted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pairstats import Mean, Panel, Pairwise
+    >>> a = pd.DataFrame({"item": [f"q{i}" for i in range(12)], "model": "a", "score": [1.0] * 10 + [0.0] * 2})
+    >>> b = a.assign(model="b", score=[1.0] * 2 + [0.0] * 10)
+    >>> rows = pd.concat([a, b]).assign(family=lambda t: t["item"])
+    >>> contrast(Panel(rows), Mean("score"), Pairwise("model")).frame["p_value"].item()
+    0.0078125
+    """
+    panel.require(*estimand.columns, comparison.factor)
+    average = (average,) if isinstance(average, str) else tuple(average)
+    cells = tuple(dict.fromkeys((*panel.cells, *average, comparison.factor)))
+    asked = _asked(panel.by(cells), estimand, interval, confidence_level, alternative)
+    units, paired = paired_units(asked, comparison.factor, cells)
+    strata = tuple(name for name in cells if name != comparison.factor and name not in average)
+    rows = [
+        pair_row(asked, units, sides, labels, paired)
+        for labels, sides in sides_of(units, cells, strata, comparison)
+    ]
+    found = Estimates.from_rows(rows, factors=strata, provenance=_provenance(asked, units))
+    return adjusted([found], adjust)[0]
+
+
+def adjusted(parts: Sequence[Estimates], method: str | None) -> list[Estimates]:
+    """Adjust the p-values of several results together: they share one error rate.
+
+    Parameters
+    ----------
+    parts : sequence of Estimates
+    method : str or None
+        As in `pairstats.numeric.adjust`; None leaves them alone.
+
+    Returns
+    -------
+    list of Estimates
+        The same results with ``p_adjusted`` filled. Rows without a p-value do not count as tests.
+    """
+    rows = [[dict(row) for row in part] for part in parts]
+    tested = [row for part in rows for row in part if row["p_value"] is not None]
+    if method is None or not tested:
+        return list(parts)
+    for row, p in zip(tested, adjust_p([row["p_value"] for row in tested], method), strict=True):
+        row["p_adjusted"] = float(p)
+    return [
+        Estimates.from_rows(each, factors=part.factors, provenance={**part.provenance, "adjust": method})
+        for each, part in zip(rows, parts, strict=True)
+    ]
+
+
+def _asked(
+    panel: Panel, estimand: Estimand, interval: IntervalKind | str | None, level: float, alternative: str
+) -> Asked:
+    return Asked(panel, estimand, None if interval is None else as_interval(interval), level, alternative)
+
+
+def _provenance(asked: Asked, units: Units) -> dict[str, Any]:
+    return {
+        "pairstats": __version__,
+        "input_digest": units.digest(),
+        "interval": (asked.interval or FamilyInterval()).name,
+        "confidence_level": asked.level,
+        "no_answer": asked.panel.no_answer,
+        "population": asked.panel.population,
+    }

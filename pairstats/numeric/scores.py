@@ -1,0 +1,356 @@
+"""Scores of single answers and families: Brier, log loss, confident errors, ranking, flips."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairstats.errors import PairstatsError
+from pairstats.numeric.checks import as_scores
+from pairstats.numeric.lattice import snapped
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """A score that is the mean of one value for each item.
+
+    Attributes
+    ----------
+    value : float
+        The mean.
+    per_item : ndarray of float, shape (n,)
+        Score of each item, for family means and paired differences.
+    n_infinite : int
+        Items whose score is infinite before clipping; always 0 for the Brier score.
+    """
+
+    value: float
+    per_item: FloatArray
+    n_infinite: int = 0
+
+
+def brier(confidence: ArrayLike, correct: ArrayLike) -> MeanScore:
+    r"""Brier score :math:`(f_i - y_i)^2`, its mean and its value for each item. Lower is better.
+
+    Parameters
+    ----------
+    confidence : array_like of float, shape (n,)
+        Stated probability of being correct, in [0, 1].
+    correct : array_like of float or bool, shape (n,)
+        Outcome, in [0, 1]; usually 0 or 1.
+
+    Returns
+    -------
+    MeanScore
+
+    Raises
+    ------
+    PairstatsError
+        If lengths differ, or a value is not finite or out of range; positions are named.
+
+    References
+    ----------
+    Brier GW (1950). Verification of forecasts expressed in terms of probability. Mon Weather Rev 78:1-3.
+
+    Examples
+    --------
+    >>> round(brier([0.9, 0.8, 1.0], [1, 0, 1]).value, 6)
+    0.216667
+    """
+    stated, outcome = as_forecasts(confidence, correct, binary=False)
+    per_item = (stated - outcome) ** 2
+    return MeanScore(float(per_item.mean()), per_item)
+
+
+def log_loss(confidence: ArrayLike, correct: ArrayLike, *, eps: float = 1e-3) -> MeanScore:
+    r"""Logarithmic score :math:`-\log f` of a right, :math:`-\log(1 - f)` of a wrong answer (natural log).
+
+    A wrong answer at confidence 1 scores infinity, so confidences are clipped; how many scores were
+    infinite is reported.
+
+    Parameters
+    ----------
+    confidence : array_like of float, shape (n,)
+        Stated probability of being correct, in [0, 1].
+    correct : array_like of int or bool, shape (n,)
+        0 or 1.
+    eps : float, default 1e-3
+        Confidences are clipped to [eps, 1 - eps]; in (0, 1/2). Part of what one registers.
+
+    Returns
+    -------
+    MeanScore
+
+    Examples
+    --------
+    >>> score = log_loss([1.0, 0.5], [0, 1])
+    >>> round(score.value, 4), score.n_infinite
+    (3.8005, 1)
+    """
+    if not 0 < eps < 0.5:
+        raise PairstatsError(f"`eps` must lie strictly between 0 and 1/2, but got {eps!r}. Write 0.001.")
+    stated, outcome = as_forecasts(confidence, correct)
+    right = outcome == 1
+    infinite = int(np.sum(np.where(right, stated, 1 - stated) == 0))
+    clipped = np.clip(stated, eps, 1 - eps)
+    per_item = -np.where(right, np.log(clipped), np.log1p(-clipped))
+    return MeanScore(float(per_item.mean()), per_item, infinite)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidentWrong:
+    """Wrong answers given with high confidence, with both denominators.
+
+    Attributes
+    ----------
+    threshold : float
+        Confident means at least this.
+    n : int
+        Answers.
+    n_confident : int
+        Confident answers.
+    n_wrong : int
+        Confident and wrong answers.
+    """
+
+    threshold: float
+    n: int
+    n_confident: int
+    n_wrong: int
+
+    @property
+    def share_of_confident(self) -> float:
+        """Share of the confident answers that are wrong; NaN if none is confident."""
+        return self.n_wrong / self.n_confident if self.n_confident else math.nan
+
+    @property
+    def share_of_all(self) -> float:
+        """Share of all answers that are confident and wrong."""
+        return self.n_wrong / self.n
+
+
+def confident_wrong(confidence: ArrayLike, correct: ArrayLike, *, threshold: float = 0.9) -> ConfidentWrong:
+    """Count confident errors.
+
+    Parameters
+    ----------
+    confidence : array_like of float, shape (n,)
+        Stated probability of being correct, in [0, 1].
+    correct : array_like of int or bool, shape (n,)
+        0 or 1.
+    threshold : float, default 0.9
+        Confident means at least this (but for rounding).
+
+    Returns
+    -------
+    ConfidentWrong
+
+    Examples
+    --------
+    >>> found = confident_wrong([0.9, 0.95, 0.5, 1.0], [0, 1, 0, 1])
+    >>> found.share_of_confident, found.share_of_all
+    (0.3333333333333333, 0.25)
+    """
+    stated, outcome = as_forecasts(confidence, correct)
+    confident = stated >= threshold - 1e-12
+    return ConfidentWrong(
+        threshold, outcome.size, int(confident.sum()), int(np.sum(confident & (outcome == 0)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Auroc:
+    """Probability that a right answer carries more confidence than a wrong one, ties counting half.
+
+    Attributes
+    ----------
+    value : float
+        In [0, 1]; NaN if no answer is right or none is wrong.
+    n_correct, n_wrong : int
+        Answers of each kind.
+    """
+
+    value: float
+    n_correct: int
+    n_wrong: int
+
+
+def auroc(confidence: ArrayLike, correct: ArrayLike) -> Auroc:
+    """Area under the ROC curve of confidence for correctness: the Mann-Whitney share, ties counting half.
+
+    Parameters
+    ----------
+    confidence : array_like of float, shape (n,)
+        Stated probability of being correct, in [0, 1].
+    correct : array_like of int or bool, shape (n,)
+        0 or 1.
+
+    Returns
+    -------
+    Auroc
+
+    Examples
+    --------
+    >>> auroc([0.9, 0.8, 0.8, 0.5], [1, 1, 0, 0]).value
+    0.875
+    """
+    stated, outcome = as_forecasts(confidence, correct)
+    _, level = np.unique(snapped(stated), return_inverse=True)
+    right = np.bincount(level, weights=outcome)
+    wrong = np.bincount(level, weights=1 - outcome)
+    n_right, n_wrong = int(right.sum()), int(wrong.sum())
+    if n_right == 0 or n_wrong == 0:
+        return Auroc(math.nan, n_right, n_wrong)
+    below = np.cumsum(wrong) - wrong / 2
+    return Auroc(float(right @ below / (n_right * n_wrong)), n_right, n_wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class FlipRate:
+    """How often copies of one case get different answers.
+
+    Attributes
+    ----------
+    rate : float
+        Mean over families of the pairwise disagreement: the probability that two different copies of
+        a family disagree. NaN if no family has two answered copies.
+    any_rate : float
+        Share of families in which not all copies agree. It grows with the number of copies: give it
+        only with `copies`, and compare it only at equal numbers.
+    per_family : ndarray of float, shape (G,)
+        Pairwise disagreement of each family; NaN where fewer than two copies are answered.
+    copies : ndarray of int, shape (G,)
+        Answered copies of each family.
+    n_families : int
+        Families in the denominator.
+    n_too_few : int
+        Families left out of it because fewer than two copies are answered.
+    n_missing : int
+        Missing answers.
+    """
+
+    rate: float
+    any_rate: float
+    per_family: FloatArray
+    copies: IntArray
+    n_families: int
+    n_too_few: int
+    n_missing: int
+
+
+def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> FlipRate:
+    r"""Flip rate by pairwise disagreement.
+
+    For a family with :math:`k` answered copies of which :math:`t_a` give answer :math:`a`:
+    :math:`1 - \sum_a t_a (t_a - 1) / (k (k - 1))`. Unbiased for the probability that two random
+    presentations disagree, so comparable across k.
+
+    Parameters
+    ----------
+    answers : array or list of lists
+        One row a family, one entry a copy; rows may differ in length. Answers are compared by equality;
+        None and NaN are missing.
+
+    Returns
+    -------
+    FlipRate
+
+    Raises
+    ------
+    PairstatsError
+        If there is no family, a row is not a list of copies, or an answer cannot be compared.
+
+    Examples
+    --------
+    >>> flips = flip_rate([["A", "A", "A"], ["A", "B", "A"], ["A", "B", "C"], ["B", None, None]])
+    >>> round(flips.rate, 4), flips.n_families, flips.n_too_few, flips.n_missing
+    (0.5556, 3, 1, 2)
+    """
+    rows = answers.tolist() if isinstance(answers, np.ndarray) else list(answers)
+    if not rows:
+        raise PairstatsError("`answers` must hold at least one family, but it is empty. Check the filter.")
+    tallies = [_tally(row, position) for position, row in enumerate(rows)]
+    copies = np.array([sum(tally.values()) for tally in tallies], dtype=np.int64)
+    agreeing = np.array([sum(t * (t - 1) for t in tally.values()) for tally in tallies], dtype=np.float64)
+    enough = copies >= 2
+    per_family = np.full(copies.size, math.nan)
+    per_family[enough] = 1 - agreeing[enough] / (copies[enough] * (copies[enough] - 1))
+    used = per_family[enough]
+    return FlipRate(
+        rate=float(used.mean()) if used.size else math.nan,
+        any_rate=float(np.mean(used > 0)) if used.size else math.nan,
+        per_family=per_family,
+        copies=copies,
+        n_families=used.size,
+        n_too_few=int(np.sum(~enough)),
+        n_missing=sum(len(row) for row in rows) - int(copies.sum()),
+    )
+
+
+def _tally(row: Sequence[Hashable], position: int) -> Counter[Hashable]:
+    """Count equal answers of one family, missing ones left out."""
+    if isinstance(row, str | bytes) or not isinstance(row, Sequence | np.ndarray):
+        raise PairstatsError(
+            f"Each family in `answers` must be a list of its copies, but position {position} is {row!r}. "
+            "Pass one row for each family, one entry for each copy."
+        )
+    try:
+        return Counter(answer for answer in row if not _is_missing(answer))
+    except TypeError:
+        raise PairstatsError(
+            f"Answers must be comparable values (text, numbers, tuples, frozensets), but the family at "
+            f"position {position} holds {row!r}. Turn lists into tuples and sets into frozensets."
+        ) from None
+
+
+def _is_missing(answer: Hashable) -> bool:
+    """Recognise None, and values that are not equal to themselves: NaN, NaT, and NA, whose answer is NA."""
+    if answer is None:
+        return True
+    unequal = answer != answer
+    return bool(unequal) if isinstance(unequal, bool | np.bool_) else True
+
+
+def as_forecasts(
+    confidence: ArrayLike, correct: ArrayLike, *, binary: bool = True
+) -> tuple[FloatArray, FloatArray]:
+    """Return confidences in [0, 1] and outcomes (0 or 1 if `binary`, else in [0, 1]) of equal length.
+
+    Examples
+    --------
+    >>> as_forecasts([0.9], [2])
+    Traceback (most recent call last):
+        ...
+    pairstats.errors.PairstatsError: `correct` must hold 0 or 1, but position 0 is 2. ...
+    """
+    stated, outcome = as_scores("confidence", confidence), as_scores("correct", correct)
+    if stated.size != outcome.size:
+        raise PairstatsError(
+            f"`confidence` and `correct` must have one entry for each answer, but have {stated.size} and "
+            f"{outcome.size}. Pass both for the same answers, in the same order."
+        )
+    _refuse("confidence", stated, (stated < 0) | (stated > 1), "lie in [0, 1]", "Divide percentages by 100.")
+    if binary:
+        wrong = (outcome != 0) & (outcome != 1)
+        _refuse("correct", outcome, wrong, "hold 0 or 1", "Threshold partial credit, and say so.")
+    else:
+        wrong = (outcome < 0) | (outcome > 1)
+        _refuse("correct", outcome, wrong, "lie in [0, 1]", "Divide points by their maximum.")
+    return stated, outcome
+
+
+def _refuse(name: str, values: FloatArray, wrong: NDArray[np.bool_], must: str, advice: str) -> None:
+    at = np.flatnonzero(wrong)
+    if at.size:
+        more = f" and {at.size - 1} more do not" if at.size > 1 else ""
+        raise PairstatsError(
+            f"`{name}` must {must}, but position {at[0]} is {values[at[0]]:g}{more}. {advice}"
+        )

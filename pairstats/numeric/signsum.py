@@ -1,0 +1,199 @@
+"""Tail of a sum of numbers with random signs: the law behind the sign-flip test.
+
+``T* = sum of e_i d_i`` with independent fair signs ``e_i``. Three exact ways, for three kinds of data, and
+one that is exact but for a smoothing far below the spread:
+
+* few lattice points: convolution, all terms positive (right in every digit down to 1e-280);
+* a lattice with many points: a contour integral over one period of the generating function;
+* up to 40 numbers without a lattice: every arrangement, in two halves that meet in the middle;
+* more numbers without a lattice, or too fine a one: the contour integral of ``T*`` plus a normal noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from pairstats.numeric.lattice import common_lattice, lattice_steps
+
+Floats = NDArray[np.float64]
+
+CONVOLUTION_COST = 3e7
+"""Additions that the plain convolution may take (about 0.05 s)."""
+
+CONTOUR_COST = 3e7
+"""Terms that the contour integral may take (about a second)."""
+
+MOST_ENUMERATED = 40
+"""Numbers whose 2^40 arrangements are counted as pairs of 2^20 half sums."""
+
+TIE = 1e-9
+"""Sums closer than this share of the largest sum are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignSum:
+    """Where the observed sum lies among all arrangements of signs.
+
+    Attributes
+    ----------
+    tail : float
+        P(T* >= |T|).
+    atom : float
+        P(T* = |T|), of the observed sum and its ties.
+    sign : int
+        Of the observed sum T: -1, 0 or 1.
+    exact : bool
+        False where the law was smoothed.
+    """
+
+    tail: float
+    atom: float
+    sign: int
+    exact: bool
+
+
+def sign_sum(differences: Floats) -> SignSum:
+    """Tail of the law of the sum with random signs, at the observed sum.
+
+    Parameters
+    ----------
+    differences : ndarray, shape (m,)
+        Finite and not 0; at least one.
+
+    Examples
+    --------
+    Of the 8 arrangements of 3, 1, 1 the sums are 5, 3, 3, 1 and their negatives:
+
+    >>> sign_sum(np.array([3.0, 1.0, -1.0]))
+    SignSum(tail=0.375, atom=0.25, sign=1, exact=True)
+    """
+    spacing = common_lattice(differences)
+    if spacing is None:
+        return _without_lattice(differences)
+    steps = lattice_steps(differences, spacing)
+    steps = steps // np.gcd.reduce(steps)
+    observed = int(steps.sum())
+    sizes, counts = np.unique(np.abs(steps), return_counts=True)
+    total = int(sizes @ counts)
+    sign = int(np.sign(observed))
+    if steps.size * float(total) <= CONVOLUTION_COST:
+        tail, atom = _convolved(np.abs(steps), (total + abs(observed)) // 2)
+        if tail > 1e-280:
+            return SignSum(tail, atom, sign, exact=True)
+    if abs(observed) == total:
+        return SignSum(0.5**steps.size, 0.5**steps.size, sign, exact=True)
+    tail, atom, exact = _contour(sizes.astype(np.float64), counts, abs(observed), lattice=True)
+    return SignSum(tail, atom, sign, exact)
+
+
+def _without_lattice(differences: Floats) -> SignSum:
+    sizes = np.abs(differences)
+    total, observed = math.fsum(sizes), math.fsum(differences)
+    sign = 0 if abs(observed) <= TIE * total else int(math.copysign(1, observed))
+    if sizes.size <= MOST_ENUMERATED:
+        tail, atom = _enumerated(sizes, abs(observed), TIE * total)
+        return SignSum(tail, atom, sign, exact=True)
+    least = 0.5**sizes.size
+    if total - abs(observed) <= TIE * total:
+        return SignSum(least, least, sign, exact=True)
+    distinct, counts = np.unique(sizes / sizes.max(), return_counts=True)
+    tail, _, _ = _contour(distinct, counts, abs(observed) / sizes.max(), lattice=False)
+    return SignSum(max(tail, least), least, sign, exact=False)
+
+
+def _convolved(sizes: NDArray[np.int64], at: int) -> tuple[float, float]:
+    """P(R >= at) and P(R = at) for R the sum of each size with probability one half."""
+    law = np.zeros(int(sizes.sum()) + 1)
+    law[0], reach = 1.0, 0
+    for size in np.sort(sizes).tolist():
+        reach += size
+        law[: reach + 1] *= 0.5
+        law[size : reach + 1] += law[: reach - size + 1].copy()
+    return math.fsum(law[at:]), float(law[at])
+
+
+def _enumerated(sizes: Floats, observed: float, tie: float) -> tuple[float, float]:
+    """Count the pairs of half sums that reach the observed sum."""
+    half = sizes.size // 2
+    first, second = _all_sums(sizes[:half]), np.sort(_all_sums(sizes[half:]))
+    reaching = second.size - np.searchsorted(second, observed - tie - first)
+    beyond = second.size - np.searchsorted(second, observed + tie - first, side="right")
+    arrangements = float(first.size) * second.size
+    return int(reaching.sum()) / arrangements, int((reaching - beyond).sum()) / arrangements
+
+
+def _all_sums(sizes: Floats) -> Floats:
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums - size, sums + size])
+    return sums
+
+
+def _contour(sizes: Floats, counts: NDArray[np.int64], at: float, *, lattice: bool) -> tuple[float, float, bool]:
+    r"""P(T* >= at), P(T* = at) by integration of the generating function, and whether it is exact.
+
+    With M(s) = prod cosh(size s)^count, P(T* >= t) = 1/(2 pi i) * integral of M(s) exp(-s t) / s along a
+    vertical line through the saddle point. On the whole numbers of the parity of t, M(s) exp(-s t) has period
+    pi i and 1 / s becomes 2 / (1 - exp(-2 s)). Without a lattice, or where the period takes too many nodes,
+    a normal noise ends the integral: T* is then continuous, and t is moved half way to the sum below.
+    """
+    point = _saddle_point(sizes, counts, at)
+    step = _node_spacing(sizes, counts, at, point)
+    nodes = math.ceil(0.5 * math.pi / step)
+    exact = lattice and nodes * sizes.size <= CONTOUR_COST
+    noise = 0.0
+    if exact:
+        step = 0.5 * math.pi / nodes
+    else:
+        nodes = int(min(max(CONTOUR_COST / sizes.size, 2**12), 2**17))
+        noise = 8.5 / (nodes * step)
+        at -= 1.0 if lattice else 0.0
+
+    log_peak = _log_generating(sizes, counts, point) - point * at + 0.5 * (noise * point) ** 2
+    leaning = np.tanh(sizes * point)
+    tail = atom = 0.0
+    block = max(1, int(2**20 // sizes.size))
+    for start in range(0, nodes + 1, block):
+        y = step * np.arange(start, min(start + block, nodes + 1))
+        s = point + 1j * y
+        angle = y[:, None] * sizes
+        value = np.prod((np.cos(angle) + 1j * leaning * np.sin(angle)) ** counts, axis=1)
+        value *= np.exp(-1j * y * at + 0.5 * noise**2 * (2j * point * y - y * y))
+        value[(y == 0) | (exact & (y >= step * nodes))] *= 0.5  # both ends of the half period count half
+        tail += float((value * (2 / -np.expm1(-2 * s) if exact else 1 / s)).real.sum())
+        atom += 2 * float(value.real.sum())
+    scale = math.exp(log_peak) * step / math.pi
+    return scale * tail, scale * atom if exact else 0.0, exact
+
+
+def _saddle_point(sizes: Floats, counts: NDArray[np.int64], at: float) -> float:
+    """Where M(s) exp(-s at) / s is least on s > 0; `at` is below the largest sum."""
+
+    def slope(log_s: float) -> float:
+        s = math.exp(log_s)
+        return s * (float(counts @ (sizes * np.tanh(sizes * s))) - at) - 1.0
+
+    spread = math.sqrt(float(counts @ sizes**2))
+    low, high = -math.log(spread) - 1.0, -math.log(spread) + 1.0
+    while slope(low) > 0:
+        low -= 2.0
+    while slope(high) < 0:
+        high += 2.0
+    return math.exp(brentq(slope, low, high, xtol=1e-3))
+
+
+def _node_spacing(sizes: Floats, counts: NDArray[np.int64], at: float, point: float) -> float:
+    """Spacing at which the images of the law, one period of the sum apart, are below 1e-17 of the tail."""
+    spread = math.sqrt(float(counts @ (sizes / np.cosh(np.minimum(sizes * point, 300.0))) ** 2))
+    depth = max(point * at - _log_generating(sizes, counts, point), 0.0)
+    return 2 * math.pi / max(40 * spread, 64 * float(sizes.max()), (45 + depth) / point)
+
+
+def _log_generating(sizes: Floats, counts: NDArray[np.int64], s: float) -> float:
+    bent = sizes * s
+    return float(counts @ (bent + np.log1p(np.exp(-2 * bent)) - math.log(2)))

@@ -1,0 +1,285 @@
+"""Panel: records, and which of their columns play which part."""
+
+from __future__ import annotations
+
+import functools
+import html
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+
+from pairstats.errors import PairingError, PairstatsError, SchemaError, listed, one_of
+from pairstats.estimands import Rows, add_up
+from pairstats.schema import ANSWERED, KEY, MISSING, NO_ANSWER, STATUSES, is_score
+
+_IDS = frozenset(("study", "run", "platform", "family", "item", "variant", "model", "condition", "status"))
+POPULATIONS = ("families", "these_cases")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Panel:
+    """Records in the paired long format, with the roles of their columns and the declared rules.
+
+    Parameters
+    ----------
+    records : Records, DataFrame or relation
+        Anything in the paired long format: the result of `read_runs`, or a pandas, Polars, Arrow or DuckDB
+        frame with its columns.
+    cells : sequence of str, default ("model",)
+        Factors whose combinations get one estimate each.
+    family : str, default "family"
+        Resampling unit.
+    unit : sequence of str, default ("item", "variant")
+        What, besides the family, makes two models' answers answers to the same thing.
+    no_answer : {"wrong", "missing"}, default "wrong"
+        What an unparsed, truncated, refused or empty reply scores. Errors and absent rows are always missing.
+    population : {"families", "these_cases"}, default "families"
+        Whom the claim is about.
+    score_range : tuple of float, default (0, 1)
+        Declared range of the scores; a reply without an answer scores its lower end.
+
+    Raises
+    ------
+    SchemaError
+        When a column that is needed is not there; the message lists those there are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"family": ["f1", "f2"], "item": ["a", "b"], "model": "m", "score": [1.0, 0.0]})
+    >>> Panel(rows)
+    Panel of 2 rows: 2 families, 2 items, 1 cell by model; no answer scores wrong
+    """
+
+    frame: Rows
+    cells: tuple[str, ...]
+    family: str
+    unit: tuple[str, ...]
+    no_answer: str
+    population: str
+    score_range: tuple[float, float]
+
+    def __init__(
+        self,
+        records: Any,
+        cells: Sequence[str] | str = ("model",),
+        *,
+        family: str = "family",
+        unit: Sequence[str] = ("item", "variant"),
+        no_answer: str = "wrong",
+        population: str = "families",
+        score_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        one_of("no_answer", no_answer, ("wrong", "missing"))
+        one_of("population", population, POPULATIONS)
+        cells = (cells,) if isinstance(cells, str) else tuple(cells)
+        frame = _lazy(records)
+        frame = _with_defaults(frame, {family, *cells, *unit})
+        _refuse_faults(frame, score_range)
+        for name, value in {
+            "frame": frame, "cells": cells, "family": family, "unit": tuple(unit), "no_answer": no_answer,
+            "population": population, "score_range": score_range,
+        }.items():  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self.frame.collect_schema().names()
+
+    def require(self, *names: str) -> None:
+        """Raise unless all columns are there; the message lists those there are."""
+        absent = [name for name in names if name not in self.columns]
+        if absent:
+            raise SchemaError(
+                f"The records have no column {listed(absent, 10)}; they have {listed(self.columns, 60)}."
+            )
+
+    def where(self, **equal: object) -> Panel:
+        """Rows whose columns equal the given values, or are among them for a list.
+
+        Raises
+        ------
+        PairingError
+            When nothing is left; the message lists the values there are.
+        """
+        self.require(*equal)
+        wanted = {k: list(v) if isinstance(v, list | tuple | set) else [v] for k, v in equal.items()}
+        masks = [nw.col(name).is_in(values) for name, values in wanted.items()]
+        chosen = self.frame.filter(functools.reduce(operator.and_, masks)) if masks else self.frame
+        if not len(chosen.head(1).collect()):
+            there = {name: listed(self.levels(name), 12) for name in equal}
+            shown = "; ".join(f"{name}: {values}" for name, values in there.items())
+            raise PairingError(f"No row has {equal}. The values there are: {shown}.")
+        return self._with(frame=chosen)
+
+    def filter(self, condition: str) -> Panel:
+        """Rows that meet a condition such as ``"confidence >= 0.9"``; rows with nulls there are left out."""
+        from pairstats.conditions import Condition
+
+        parsed = Condition.parse(condition)
+        self.require(*parsed.columns)
+        present = [~nw.col(name).is_null() for name in parsed.columns]
+        return self._with(frame=self.frame.filter(functools.reduce(operator.and_, present) & parsed.holds()))
+
+    def by(self, cells: Sequence[str]) -> Panel:
+        """Make the same panel with other cells."""
+        self.require(*cells)
+        return self._with(cells=tuple(cells))
+
+    def levels(self, column: str) -> list[Any]:
+        """Sorted distinct values of a column, nulls left out."""
+        self.require(column)
+        values = self.frame.select(column).unique().collect()[column].to_list()
+        return sorted((v for v in values if v is not None and v == v), key=lambda v: (str(type(v)), v))
+
+    def rows(self) -> Rows:
+        """Rows as estimands read them: scores follow the no-answer rule, and three flags are there.
+
+        ``is_missing`` (error, absent), ``is_blank`` (a reply without an answer), ``is_counted`` (whether the
+        reply enters at all).
+        """
+        blank, missing = nw.col("is_blank"), nw.col("is_missing")
+        flagged = self.frame.with_columns(
+            is_blank=nw.col("status").is_in(list(NO_ANSWER)), is_missing=nw.col("status").is_in(list(MISSING))
+        )
+        wrong = self.no_answer == "wrong"
+        scores = [name for name in self.columns if is_score(name)]
+        resolved = [
+            nw.when(~missing & (~blank if not wrong else nw.lit(True)))
+            .then(nw.when(blank).then(nw.lit(self.score_range[0])).otherwise(nw.col(name).cast(nw.Float64)))
+            .otherwise(None)
+            .alias(name)
+            for name in scores
+        ]
+        counted = ~missing if wrong else ~missing & ~blank
+        return flagged.with_columns(*resolved, is_counted=counted)
+
+    def completeness(self, by: Sequence[str] | str | None = None) -> pd.DataFrame:
+        """Count what became of every planned reply.
+
+        Parameters
+        ----------
+        by : sequence of str, optional
+            Columns to count by; the panel's cells by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a combination: ``planned``, one column a status, ``completeness`` (share answered), and
+            ``reasons`` for what was not answered, most frequent first.
+        """
+        keys = list(self.cells) if by is None else [by] if isinstance(by, str) else list(by)
+        self.require(*keys)
+        reason = nw.col("reason").cast(nw.String) if "reason" in self.columns else nw.lit("")
+        labelled = self.frame.with_columns(reason_=reason.fill_null(""))
+        one = nw.lit(1).cast(nw.Int64)
+        counted = add_up(labelled, [*keys, "status", "reason_"], n=one).collect()
+        frame = pd.DataFrame({name: counted[name].to_list() for name in [*keys, "status", "reason_", "n"]})
+        groups = frame.groupby(keys, sort=True, dropna=False) if keys else [((), frame)]
+        rows = [_counts(dict(zip(keys, _as_tuple(key), strict=True)), part) for key, part in groups]
+        return pd.DataFrame(rows, columns=[*keys, "planned", *STATUSES, "completeness", "reasons"])
+
+    def _with(self, **changes: Any) -> Panel:
+        copy = object.__new__(Panel)
+        for field in fields(self):
+            object.__setattr__(copy, field.name, changes.get(field.name, getattr(self, field.name)))
+        return copy
+
+    def __repr__(self) -> str:
+        counts = self.frame.select(nw.len()).collect().item()
+        families, items = (len(self.levels(name)) for name in (self.family, "item"))
+        cells = len(self.frame.select(*self.cells).unique().collect()) if self.cells else 1
+        by = f" by {' and '.join(self.cells)}" if self.cells else ""
+        counted = f"{counts} rows: {families} families, {items} items, {cells} cell{'s' * (cells != 1)}{by}"
+        return f"Panel of {counted}; no answer scores {self.no_answer}"
+
+    def _repr_html_(self) -> str:
+        table = self.completeness().to_html(index=False, border=0, escape=True)
+        return f"<p>{html.escape(repr(self))}</p>{table}"
+
+
+def _lazy(records: Any) -> Rows:
+    native = getattr(records, "table", records)
+    try:
+        frame = nw.from_native(native)
+    except TypeError as error:
+        raise PairstatsError(
+            "A panel is made of records or of a pandas, Polars, Arrow or DuckDB frame, not of "
+            f"{type(native).__name__}."
+        ) from error
+    if isinstance(frame, nw.Series):
+        raise PairstatsError("A panel is made of a frame, not of one column.")
+    return frame.lazy()
+
+
+def _with_defaults(frame: Rows, roles: set[str]) -> Rows:
+    """Check the columns a panel needs, fill the optional ones, and make every id a plain string."""
+    names = frame.collect_schema().names()
+    absent = sorted(name for name in ({"item", *roles} - {"variant", "condition"}) if name not in names)
+    if absent:
+        raise SchemaError(
+            f"The records have no column {listed(absent, 10)}; they have {listed(names, 60)}. Map it in "
+            "read_runs(), or say family=, cells= or unit= of the panel."
+        )
+    defaults = {"variant": "base", "condition": "default", "status": ANSWERED, "repeat": 0}
+    fill = [nw.lit(value).alias(name) for name, value in defaults.items() if name not in names]
+    frame = frame.with_columns(*fill) if fill else frame
+    ids = [name for name in frame.collect_schema().names() if name in (_IDS | roles) and name != "repeat"]
+    floats = [name for name, dtype in frame.collect_schema().items() if dtype.is_float()]
+    return frame.with_columns(
+        *(nw.col(name).cast(nw.String) for name in ids),
+        *(nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in floats),
+    )
+
+
+def _refuse_faults(frame: Rows, score_range: tuple[float, float]) -> None:
+    """Check what a silent wrong number would come from: status words, score ranges, duplicate keys."""
+    names = frame.collect_schema().names()
+    faults = []
+    unknown = frame.filter(~nw.col("status").is_in(list(STATUSES))).select("status").unique().collect()
+    if len(unknown):
+        faults.append(
+            f"'status' must be one of {', '.join(STATUSES)}, but is {listed(unknown['status'].to_list())}"
+        )
+    ranges = {name: score_range for name in names if is_score(name)} | {"confidence": (0.0, 1.0)}
+    for name, (low, high) in ranges.items():
+        if name in names:
+            value = nw.col(name).cast(nw.Float64)
+            n = len(frame.filter(~nw.col(name).is_null() & ((value < low) | (value > high))).collect())
+            if n:
+                faults.append(f"'{name}' must lie in [{low:g}, {high:g}], but does not in {n} rows")
+    keys = [name for name in KEY if name in names]
+    twice = add_up(frame, keys, n=nw.lit(1).cast(nw.Int64)).filter(nw.col("n") > 1).collect()
+    if len(twice):
+        first = ", ".join(
+            f"{key}={value!r}" for key, value in zip(keys, twice.row(0), strict=False) if value != ""
+        )
+        faults.append(
+            f"{len(twice)} keys occur more than once, the first {first}; set repeat, run or condition so "
+            "that every row has its own key"
+        )
+    if faults:
+        raise SchemaError("The records break the paired long format: " + "; ".join(faults) + ".", faults)
+
+
+def _as_tuple(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _counts(labels: Mapping[str, Any], part: pd.DataFrame) -> dict[str, Any]:
+    by_status = part.groupby("status")["n"].sum()
+    planned = int(part["n"].sum())
+    statuses = {status: int(by_status.get(status, 0)) for status in STATUSES}
+    lost = part[part["status"] != ANSWERED].assign(
+        why=lambda t: t["reason_"].where(t["reason_"] != "", t["status"])
+    )
+    reasons = lost.groupby("why")["n"].sum().sort_values(ascending=False, kind="stable")
+    return {
+        **labels, "planned": planned, **statuses, "completeness": statuses[ANSWERED] / planned,
+        "reasons": ", ".join(f"{why}: {int(n)}" for why, n in reasons.items()),
+    }  # fmt: skip

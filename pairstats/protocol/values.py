@@ -1,0 +1,154 @@
+"""What a protocol says, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One set of run files and how their fields are named."""
+
+    path: str | list[str]
+    map: dict[str, Any] = field(default_factory=dict)
+    set: dict[str, str] = field(default_factory=dict)
+    score: str | None = None
+    filter: str | None = None
+    reader: str | None = None
+    confidence_scale: float | dict[str, float] = 1.0
+    items: str | None = None
+    options: str | None = None
+    exclude: list[str] = field(default_factory=list)
+    planned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How replies are parsed and scored again; left out, the platform's own scores stand."""
+
+    kind: str = "choice"
+    field: str | None = "answer"
+    confidence: str | None = "confidence"
+    pattern: str | None = None
+    case_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Families, units and cells, the declared rules, and what was expected."""
+
+    family: str = "family"
+    unit: list[str] = field(default_factory=lambda: ["item", "variant"])
+    cells: list[str] = field(default_factory=lambda: ["model"])
+    expect: dict[str, int] = field(default_factory=dict)
+    population: str = "families"
+    missing: str = "common"
+    no_answer: str = "wrong"
+    score_range: list[float] = field(default_factory=lambda: [0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRule:
+    """The one kind of interval that every row uses."""
+
+    method: str = "family-jeffreys"
+    confidence_level: float = 0.95
+    n_resamples: int | None = None
+    seed: int | None = None
+    at_collapse: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimandRule:
+    """A quantity, and how a report speaks of it."""
+
+    name: str
+    kind: str
+    args: dict[str, Any] = field(default_factory=dict)
+    where: dict[str, Any] = field(default_factory=dict)
+    label: str = ""
+    says: str = ""
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastRule:
+    """A question about the difference of two levels of a factor."""
+
+    name: str
+    estimand: str
+    compare: dict[str, Any]
+    question: str = ""
+    average: str | list[str] = field(default_factory=list)
+    where: dict[str, Any] = field(default_factory=dict)
+    claim: str = "difference"
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplicity:
+    """Which contrasts share one error rate; none named means all."""
+
+    method: str = "holm"
+    contrasts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Columns and bins of the calibration curve."""
+
+    confidence: str = "confidence"
+    score: str = "score"
+    bins: int | str = 10
+    where: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A departure from the protocol, declared by hand."""
+
+    date: date
+    what: str
+    contrast: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A protocol file as frozen values.
+
+    Attributes
+    ----------
+    path : Path
+        Where it lies; the paths in it are relative to its folder.
+    name, questions : str
+    registered : date or None
+        As stated by the author; nothing is registered without a lock.
+    sources : tuple of Source
+    answers : Answers or None
+    design : Design
+    interval : IntervalRule
+    estimands : tuple of EstimandRule
+    contrasts : tuple of ContrastRule
+    multiplicity : Multiplicity
+    calibration : Calibration or None
+    deviations : tuple of Deviation
+    digest : str
+        Of the parsed content without the deviations: white space and comments do not change it.
+    """
+
+    path: Path
+    name: str
+    questions: str
+    registered: date | None
+    sources: tuple[Source, ...]
+    answers: Answers | None
+    design: Design
+    interval: IntervalRule
+    estimands: tuple[EstimandRule, ...]
+    contrasts: tuple[ContrastRule, ...]
+    multiplicity: Multiplicity
+    calibration: Calibration | None
+    deviations: tuple[Deviation, ...]
+    digest: str

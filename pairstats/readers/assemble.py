@@ -1,0 +1,52 @@
+"""Drafts to the Arrow table of the format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pairstats import schema
+from pairstats.readers.drafts import Draft, Tally, as_text, is_nan
+
+_NUMBERS = {c.name for c in schema.COLUMNS if pa.types.is_floating(c.type) or pa.types.is_integer(c.type)}
+_ALWAYS_TEXT = set(schema.NAMES) - _NUMBERS
+
+
+def to_table(drafts: Sequence[Draft], tallies: list[Tally], score_range: tuple[float, float]) -> pa.Table:
+    """Build the table and check every invariant.
+
+    Raises
+    ------
+    SchemaError
+        Listing all failures.
+    """
+    further = dict.fromkeys(name for draft in drafts for name in draft.fields if name not in schema.NAMES)
+    arrays = {}
+    for name in (*schema.NAMES, *further):
+        values = [draft.source if name == "source" else draft.fields.get(name) for draft in drafts]
+        if name != "source":
+            values = _without_nan(values, drafts, tallies)
+        arrays[name] = _array(name, values)
+    return schema.validate(pa.table(arrays), score_range=score_range)
+
+
+def _without_nan(values: list[Any], drafts: Sequence[Draft], tallies: list[Tally]) -> list[Any]:
+    for draft, value in zip(drafts, values, strict=True):
+        tallies[draft.file].nan_to_null += is_nan(value)
+    return [None if is_nan(value) else value for value in values]
+
+
+def _array(name: str, values: list[Any]) -> pa.Array:
+    if name in _ALWAYS_TEXT:
+        return pa.array([as_text(value) for value in values], pa.string())
+    if schema.is_score(name):
+        return pa.array(values, pa.float64())
+    kinds = {type(value) for value in values if value is not None}
+    if name in _NUMBERS or (kinds and (kinds <= {int, float} or kinds == {bool})):
+        try:
+            return pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            pass  # numbers that no Arrow type holds, or words among them: kept as written
+    return pa.array([as_text(value) for value in values], pa.string())

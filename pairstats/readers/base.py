@@ -1,0 +1,178 @@
+"""What every reader shares: a run file, a record, a left-out record, and how a reader answers."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import zstandard
+
+from pairstats.errors import ReadError
+
+HEAD_BYTES = 1 << 16
+LONGEST_LINE = 1 << 28
+"""Bytes; a longer line is refused with its number instead of filling the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One reply as its platform logged it, in the words of the schema.
+
+    Attributes
+    ----------
+    source : str
+        File name and record, for audit: ``"run.jsonl:12"``.
+    fields : mapping
+        Schema columns that the platform itself determines (``model``, ``item``, ``repeat``, ``status``,
+        ``reason``, ``response``, ``answer``, ``gold``, ``confidence``, usage ...). Unknown ones are left out.
+    scores : mapping of str to float or None
+        Every score of the record by name, as the platform gave it; None where it gave none.
+    raw : mapping
+        What a dotted path of the user looks into.
+    identity : str
+        Response id, or a digest of the content: equal identities are one reply, logged twice.
+    """
+
+    source: str
+    fields: Mapping[str, Any]
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A record that was read but does not become a row, and why."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """A reader's yes: which version of the format it saw, and whether the file holds records of its own."""
+
+    version: str
+    companion: str = ""
+    """Why the file holds no records, when it only serves another (a results file beside its samples)."""
+    note: str = ""
+    """What the ledger must say of the file as a whole: a run that was cancelled, a log cut short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A reader's no, with its reason in a few words."""
+
+    why: str
+
+
+class Reader(Protocol):
+    """One platform. Modules of `pairstats.readers` provide one `READER` value each."""
+
+    name: str
+
+    def recognize(self, file: RunFile) -> Recognized | Declined:
+        """Say from the content, not the name, whether the file is of this platform."""
+        ...
+
+    def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
+        """Yield every record of the file, each either kept or left out with a reason."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a user may say to a reader about the inside of a file.
+
+    Attributes
+    ----------
+    score : str or None
+        Name of the primary score where a file holds several.
+    filter : str or None
+        Name of the filter (lm-evaluation-harness) whose lines are wanted.
+    rescored : bool
+        Whether the replies will be scored again, so that per-file scores need not fit the replies.
+    keep_going : bool
+        Yield a `LeftOut` for a broken record instead of raising.
+    models : tuple of str
+        Columns of a wide table that each hold one model, where the table alone doesn't say so for certain.
+    """
+
+    score: str | None = None
+    filter: str | None = None
+    rescored: bool = False
+    keep_going: bool = False
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A file on disk, opened through its compression; cheap to create, read once per question."""
+
+    path: Path
+    shown: str
+
+    @cached_property
+    def head(self) -> bytes:
+        """First bytes after decompression (at most 64 KiB), for recognition."""
+        try:
+            with self.open() as stream:
+                return stream.read(HEAD_BYTES)
+        except (EOFError, OSError, zstandard.ZstdError) as error:
+            raise ReadError(f"{self.shown} cannot be opened: {error}. Is the file whole?") from error
+
+    def open(self) -> IO[bytes]:
+        """Open for reading bytes; gzip and zstandard are undone by content, not by name."""
+        stream = self.path.open("rb")
+        magic = stream.read(4)
+        stream.seek(0)
+        if magic[:2] == b"\x1f\x8b":
+            return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]
+        if magic == b"\x28\xb5\x2f\xfd":
+            reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+            return io.BufferedReader(reader)
+        return stream
+
+    def read_bytes(self) -> bytes:
+        """Whole content after decompression."""
+        try:
+            with self.open() as stream:
+                return stream.read()
+        except (EOFError, OSError, zstandard.ZstdError) as error:
+            raise ReadError(f"{self.shown} ends too early or is damaged: {error}.") from error
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield line number (from 1) and bytes of every line that is not blank."""
+        try:
+            with self.open() as stream:
+                number = 0
+                while line := stream.readline(LONGEST_LINE):
+                    number += 1
+                    if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                        raise ReadError(
+                            f"{self.shown}:{number} is longer than {LONGEST_LINE >> 20} MiB. "
+                            "A run file has one record a line; split or reformat it."
+                        )
+                    if line.strip():
+                        yield number, line
+        except (EOFError, OSError, zstandard.ZstdError) as error:
+            raise ReadError(
+                f"{self.shown} ends too early or is damaged after line {number}: {error}."
+            ) from error
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the file as it lies on disk."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def digest(*parts: object) -> str:
+    """Digest of any values, for `Record.identity` where the platform gives no response id."""
+    return hashlib.sha256("\x1f".join(map(repr, parts)).encode()).hexdigest()

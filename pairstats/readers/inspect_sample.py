@@ -1,0 +1,205 @@
+"""One Inspect sample: what became of it, what was answered, and how it was scored."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pairstats.readers.reasons import error_reason
+
+Json = Mapping[str, Any]
+
+_NO_ANSWER = "N"
+_WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Inspect's letters for correct, incorrect and partial, and the words its own metrics take for numbers."""
+_TOO_LONG = {"max_tokens": "max_tokens", "model_length": "context"}
+
+
+def scores_of(sample: Json) -> dict[str, float | None]:
+    """Flatten a sample's scores to numbers by name.
+
+    Parameters
+    ----------
+    sample : mapping
+
+    Returns
+    -------
+    dict of str to float or None
+        ``"scorer"``, or ``"scorer.key"`` where the value is an object or a list. NaN is kept, for the
+        caller to count; None where the scorer found no answer. Text that is no number is no score.
+    """
+    found: dict[str, float | None] = {}
+    for scorer, score in _scores(sample).items():
+        for name, value in _flat(scorer, score.get("value")):
+            number = _number(value)
+            if number is not None or value is None or value == _NO_ANSWER:
+                found[name] = number
+    return found
+
+
+def _scores(sample: Json) -> dict[str, Json]:
+    scores = sample.get("scores") or {}
+    if not scores and isinstance(sample.get("score"), Mapping):  # before several scorers were possible
+        scores = {"score": sample["score"]}
+    return {name: score for name, score in scores.items() if isinstance(score, Mapping)}
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _flat(f"{name}.{key}", part)
+    elif isinstance(value, list):
+        for position, part in enumerate(value):
+            yield from _flat(f"{name}.{position}", part)
+    else:
+        yield name, value
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool | int | float):
+        return float(value)
+    if isinstance(value, str) and value != _NO_ANSWER:
+        word = _WORDS.get(value, _WORDS.get(value.lower()))
+        if word is not None:
+            return word
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return None
+
+
+def fields_of(sample: Json, eval_: Json, score: str | None) -> dict[str, Any]:
+    """Give the schema columns that a sample determines.
+
+    Parameters
+    ----------
+    sample, eval_ : mapping
+        The sample, and the ``eval`` part of the log's header.
+    score : str or None
+        Name of the primary score; its scorer says what the answer is. Without it the first scorer does.
+
+    Returns
+    -------
+    dict
+    """
+    text = _response(sample)
+    primary = _primary(_scores(sample), score)
+    answer = primary.get("answer")
+    status, reason = _status(sample, text, primary)
+    return {
+        "item": str(sample["id"]),
+        "repeat": int(sample.get("epoch") or 1) - 1,
+        "model": eval_.get("model"),
+        "status": status,
+        "reason": reason,
+        "response": text,
+        "answer": _text(answer),
+        "gold": _text(sample.get("target")),
+        "latency_s": sample.get("total_time"),
+        **_usage(sample, eval_),
+    }
+
+
+def _primary(scores: Mapping[str, Json], wanted: str | None) -> Json:
+    if wanted is not None:
+        for scorer, score in scores.items():
+            if wanted == scorer or wanted.startswith(scorer + "."):
+                return score
+    return next(iter(scores.values()), {})
+
+
+def _choice(sample: Json) -> Json:
+    choices = (sample.get("output") or {}).get("choices") or [{}]
+    return choices[0] or {}
+
+
+def _response(sample: Json) -> str | None:
+    """Text of the reply without reasoning blocks; None where the model gave none."""
+    choice, output = _choice(sample), sample.get("output") or {}
+    if choice.get("stop_reason") == "model_length" and not output.get("usage"):
+        return None  # the host's own words on why it refused the call, logged as if they were a reply
+    message = choice.get("message")
+    if message is None and "output" not in sample:
+        spoken = [m for m in sample.get("messages") or [] if m.get("role") == "assistant"]
+        message = spoken[-1] if spoken else None
+    if message is None:
+        return None
+    content = message.get("content")
+    if isinstance(content, list):
+        blocks = [block for block in content if block.get("type", "text") == "text"]
+        content = "\n".join(str(block.get("text", "")) for block in blocks)
+    text = "" if content is None else str(content)
+    return str((sample.get("attachments") or {}).get(text.removeprefix("attachment://"), text))
+
+
+def _status(sample: Json, text: str | None, primary: Json) -> tuple[str, str | None]:
+    """Say what became of a sample; the order of the questions is the rule (design, section 8)."""
+    if sample.get("error"):
+        error = sample["error"]
+        message = str(error.get("message", "") if isinstance(error, Mapping) else error)
+        return "error", error_reason(message, "sample_error")
+    if sample.get("invalidation"):
+        return "error", "invalidated"
+    stop = _choice(sample).get("stop_reason")
+    if stop == "content_filter":
+        return "refused", "content_filter"
+    held = _holds_answer(text, primary)
+    limit = (sample.get("limit") or {}).get("type")
+    if limit == "operator" and not held:
+        return "error", "operator"  # a person stopped it: no doing of the model
+    if limit:
+        return ("answered" if held else "truncated"), f"{limit}_limit"
+    if stop in _TOO_LONG:
+        return ("answered", "length") if held else ("truncated", _TOO_LONG[stop])
+    if held:
+        return "answered", None
+    return ("unparsed" if text and text.strip() else "empty"), None
+
+
+def _holds_answer(text: str | None, primary: Json) -> bool:
+    """Whether the reply holds an answer, as far as the scorer says; without a scorer any text does."""
+    value, answer = primary.get("value"), primary.get("answer")
+    if value == _NO_ANSWER:
+        return False
+    if answer is not None and answer != "":
+        return True
+    if _is_credit(value):
+        return True  # an agent that solved its task need not end on words
+    return answer is None and bool(text and text.strip())
+
+
+def _is_credit(value: Any) -> bool:
+    number = _number(value)
+    return number is not None and not math.isnan(number) and number > 0
+
+
+def _text(value: Any) -> str | None:
+    """Write an answer or target: a list of one is that one; longer lists are JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list) and len(value) == 1:
+        return _text(value[0])
+    return json.dumps(value, ensure_ascii=False, allow_nan=True)
+
+
+def _usage(sample: Json, eval_: Json) -> dict[str, Any]:
+    """Tokens and cost of the model under test; of all models where it has no entry of its own.
+
+    A model that grades has its own entry, and its tokens are not the answer's.
+    """
+    by_model = sample.get("model_usage") or {}
+    own = by_model.get(eval_.get("model"))
+    parts = [own] if own else list(by_model.values())
+    return {
+        "input_tokens": _total(parts, "input_tokens"),
+        "output_tokens": _total(parts, "output_tokens"),
+        "cost_usd": _total(parts, "total_cost"),
+    }
+
+
+def _total(parts: list[Json], name: str) -> float | None:
+    known = [part[name] for part in parts if part.get(name) is not None]
+    return sum(known) if known else None

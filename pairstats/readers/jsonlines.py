@@ -1,0 +1,177 @@
+"""Strict reading of JSON and JSON Lines that names file and line; shared by the readers."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from pairstats.errors import ReadError
+from pairstats.readers.base import LeftOut, RunFile
+
+PROBED_LINES = 20
+"""Lines that are looked at to recognize a file: a run may begin with a series of failures."""
+
+
+def objects(file: RunFile, *, keep_going: bool = False) -> Iterator[tuple[int, dict[str, Any] | LeftOut]]:
+    """Yield every line of a JSON Lines file as line number (from 1) and object.
+
+    ``NaN`` and ``Infinity`` are accepted, as most writers emit them. Half a surrogate pair, which no file can
+    hold as text, becomes U+FFFD.
+
+    Parameters
+    ----------
+    file : RunFile
+    keep_going : bool, default False
+        Yield a `LeftOut` for a broken line, or for the lost rest of a damaged file, instead of raising.
+
+    Raises
+    ------
+    ReadError
+        Naming file and line, when a line is not one JSON object, or the file is damaged.
+    """
+    number = 0
+    try:
+        for number, line in file.lines():
+            try:
+                yield number, parse_object(line, f"{file.shown}:{number}")
+            except ReadError:
+                if not keep_going:
+                    raise
+                yield number, LeftOut(f"{file.shown}:{number}", "broken line")
+    except zlib.error as error:
+        if not keep_going:
+            raise damaged(file, error) from error
+        yield number, _lost_rest(file, number)
+    except ReadError:
+        if not keep_going:
+            raise
+        yield number, _lost_rest(file, number)
+
+
+def parse_object(line: bytes, where: str) -> dict[str, Any]:
+    """Parse one JSON object.
+
+    Examples
+    --------
+    >>> parse_object(b'{"score": NaN}', "run.jsonl:1")
+    {'score': nan}
+    >>> parse_object(b'{"score": 1', "run.jsonl:2")
+    Traceback (most recent call last):
+        ...
+    pairstats.errors.ReadError: run.jsonl:2 must be one JSON object, but Expecting ',' delimiter at column...
+    """
+    value = parse(line, where)
+    if not isinstance(value, dict):
+        raise _not_an_object(where, f"it holds a {type(value).__name__}")
+    return value
+
+
+def parse(text: bytes, where: str) -> Any:
+    """Parse one JSON value; every way in which that can fail is a `ReadError` that names `where`."""
+    try:
+        value = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_key_twice)
+        return _whole_text(value) if b"\\ud" in text.lower() else value
+    except json.JSONDecodeError as error:
+        raise _not_an_object(where, f"{error.msg} at column {error.colno}") from error
+    except RecursionError as error:
+        raise _not_an_object(where, "it is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise _not_an_object(where, f"byte {error.start} is not UTF-8") from error
+    except ValueError as error:  # an integer of more than 4300 digits, or a key that occurs twice
+        raise _not_an_object(where, str(error)) from error
+
+
+def first_objects(file: RunFile, limit: int = PROBED_LINES) -> list[dict[str, Any]]:
+    """First objects of a JSON Lines file, for recognition: broken lines are passed over, prose gives none."""
+    found: list[dict[str, Any]] = []
+    try:
+        if not file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+            return found
+        for count, (_, value) in enumerate(objects(file, keep_going=True), start=1):
+            if isinstance(value, dict):
+                found.append(value)
+            if count >= limit:
+                break
+    except zlib.error as error:
+        raise damaged(file, error) from error
+    return found
+
+
+def damaged(file: RunFile, error: Exception) -> ReadError:
+    """Error for a file whose compression cannot be undone."""
+    return ReadError(f"{file.shown} is damaged: {error}. Fetch it again, or unpack what can be saved.")
+
+
+def dig(value: Any, *path: str) -> Any:
+    """Follow keys into nested objects; None where the path ends.
+
+    Examples
+    --------
+    >>> dig({"response": {"body": None}}, "response", "body", "model") is None
+    True
+    """
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def whole(value: Any) -> int | None:
+    """Give a count as an integer that a 64-bit column can hold, else None.
+
+    Examples
+    --------
+    >>> whole(12.0), whole(True), whole("12"), whole(10**30)
+    (12, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    return int(value) if abs(value) < 2**63 and int(value) == value else None
+
+
+def real(value: Any) -> float | None:
+    """Give a finite number or truth value as a float, else None (NaN in a log is null).
+
+    Examples
+    --------
+    >>> real(True), real(float("nan")), real("0.5")
+    (1.0, None, None)
+    """
+    if not isinstance(value, bool | int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
+    return read
+
+
+def _whole_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole_text(each) for each in value]
+    if isinstance(value, dict):
+        return {_whole_text(key): _whole_text(each) for key, each in value.items()}
+    return value
+
+
+def _lost_rest(file: RunFile, number: int) -> LeftOut:
+    return LeftOut(f"{file.shown}:{number + 1}", "file damaged from here to its end")
+
+
+def _not_an_object(where: str, why: str) -> ReadError:
+    return ReadError(
+        f"{where} must be one JSON object, but {why}. Repair or remove that record, or pass keep_going=True "
+        "to leave broken records out and count them."
+    )

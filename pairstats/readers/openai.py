@@ -1,0 +1,392 @@
+"""OpenAI-shaped JSON Lines: client logs, Batch files, bare completions, vLLM run_batch.
+
+One choice is one record. In a log with one attempt a line, the last good attempt of a call is the record; the
+others are left out and counted. A call is named by everything on its line that does not change from one
+attempt to the next, the request included, so that two conditions of an item never pass for attempts.
+
+Sources: OpenAI API reference (objects ``chat.completion``, ``response``, ``batch``) and the class fields of
+vLLM's ``run_batch``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pairstats.errors import ReadError, listed
+from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
+from pairstats.readers.reasons import error_reason
+from pairstats.schema import ANSWERED
+
+ITEM_FIELDS = ("item", "item_id", "question_id", "custom_id")
+GOLD_FIELDS = ("gold", "target", "expected")
+SCORE_FIELDS = ("score", "correct", "is_correct")
+SCHEMA_WORDS = ("study", "split", "category", "family", "variant", "condition", "run", "platform")
+"""Fields of a client log that mean what the paired long format means by them."""
+
+PER_ATTEMPT = re.compile(
+    r"^(id|body)$|(^|_)(attempts?|retry|retries|response|error|usage|cost|tokens?|score|correct|status|success|ok"
+    r"|time|timestamp|ts|at|date|datetime|created|start|started|finish|finished|end|ended"
+    r"|latency|elapsed|duration|seconds|ms)(_|$)"
+)
+"""Names of fields that change from one attempt of a call to the next."""
+
+OWN_WORDS = ("batch_expired", "batch_cancelled", "content_filter")
+"""Error codes that are reasons of their own, whatever the status code beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One line: one attempt of one call."""
+
+    line: dict[str, Any]
+    body: dict[str, Any]
+    failure: str
+    """Reason why there is no reply; empty if there is one."""
+
+    @property
+    def served(self) -> str | None:
+        """Model that answered, in its dated version."""
+        name = self.body.get("model")
+        return name if isinstance(name, str) and name else None
+
+    @property
+    def asked(self) -> str | None:
+        """Model that was asked for."""
+        names = (self.line.get("model"), dig(self.line, "request", "model"))
+        return next((name for name in names if isinstance(name, str) and name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One choice of a completion."""
+
+    index: int
+    text: str | None
+    refusal: str | None
+    finish: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What one line can't know: the other attempts of its call, and the models of the file."""
+
+    attempts: dict[int, int]
+    """Number of attempts by line number, for the lines that become records."""
+    served: frozenset[str]
+    by_asked: dict[str, frozenset[str]]
+    sibling: str | None
+
+    def model(self, call: Call) -> str | None:
+        """Model of a call; a failed one goes by the dated name under which its model answered elsewhere."""
+        if call.served:
+            return call.served
+        if call.asked:
+            names = self.by_asked.get(call.asked, frozenset())
+            return next(iter(names)) if len(names) == 1 else call.asked
+        return next(iter(self.served)) if len(self.served) == 1 else self.sibling
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIReader:
+    """Reader of OpenAI-shaped JSON Lines."""
+
+    name: str = "openai"
+
+    def recognize(self, file: RunFile) -> Recognized | Declined:
+        """Say whether lines hold completions, or failures of calls for them."""
+        kinds = [kind for line in first_objects(file) if (kind := _kind(line))]
+        if not kinds:
+            return Declined("no line holds a chat completion or a failed call for one")
+        if set(kinds) == {"batch input"}:
+            return Recognized("batch input", companion="batch input: requests without replies")
+        return Recognized(next((kind for kind in kinds if kind != "failures"), "failures"))
+
+    def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
+        """Yield one record a choice and one a failed call; superseded attempts are left out."""
+        overview = _overview(file)
+        for number, line in objects(file, keep_going=options.keep_going):
+            source = f"{file.shown}:{number}"
+            if isinstance(line, LeftOut):
+                yield line
+            elif _kind(line) == "batch input":
+                yield LeftOut(source, "request without a reply (batch input)")
+            elif (call := _call(line)) is None:
+                if not options.keep_going:
+                    raise ReadError(_stranger(source, line))
+                yield LeftOut(source, "not a completion")
+            elif call.failure == "not a reply":
+                yield LeftOut(source, f"response of another endpoint (object {call.body.get('object')!r})")
+            elif number not in overview.attempts:
+                yield LeftOut(source, "superseded attempt")
+            else:
+                yield from _records(file, source, call, overview, overview.attempts[number])
+
+
+READER = OpenAIReader()
+
+
+def _kind(line: dict[str, Any]) -> str:
+    if "custom_id" in line and "url" in line and "body" in line and "response" not in line:
+        return "batch input"
+    if "response" not in line:
+        return (
+            ("responses" if line.get("object") == "response" else "completions") if _has_reply(line) else ""
+        )
+    response, named = line["response"], any(name in line for name in ITEM_FIELDS)
+    if isinstance(response, dict) and "status_code" in response:
+        return "batch output" if isinstance(response.get("body"), dict) or line.get("error") else ""
+    if isinstance(response, dict) and _has_reply(response):
+        return "run_batch, flat" if str(line.get("id", "")).startswith("vllm-") else "client log"
+    return "failures" if response is None and line.get("error") and named else ""
+
+
+def _has_reply(body: dict[str, Any]) -> bool:
+    return isinstance(body.get("choices"), list) or (
+        body.get("object") == "response" and isinstance(body.get("output"), list)
+    )
+
+
+def _stranger(source: str, line: dict[str, Any]) -> str:
+    return (
+        f"{source} must hold a completion or a failed call, but has the keys {listed(line, 8)}. "
+        "Remove the line, or pass keep_going=True to leave such lines out and count them."
+    )
+
+
+def _call(line: dict[str, Any]) -> Call | None:
+    if not _kind(line):
+        return None
+    response = line.get("response") if "response" in line else line
+    body = response
+    if isinstance(response, dict) and "status_code" in response:
+        body = response.get("body")
+    body = body if isinstance(body, dict) else {}
+    return Call(line, body, _failure(line, response, body))
+
+
+def _failure(line: dict[str, Any], response: Any, body: dict[str, Any]) -> str:
+    status = whole(dig(response, "status_code"))
+    error = line.get("error") or body.get("error")
+    if (status is not None and status >= 400) or error or body.get("status") in ("failed", "cancelled"):
+        return _reason(status, error)
+    if not body:
+        return "no_response"
+    if not _has_reply(body):
+        return "not a reply"
+    if body.get("choices") == []:
+        return "no_choices"
+    broken = any(dig(choice, "error") or dig(choice, "finish_reason") == "error" for choice in _choices(body))
+    return "server_error" if broken else ""
+
+
+def _choices(body: dict[str, Any]) -> list[Any]:
+    choices = body.get("choices")
+    return choices if isinstance(choices, list) else []
+
+
+def _reason(status: int | None, error: Any) -> str:
+    """Reason of a failure: its own word first, for a filter or an expiry, then the status code."""
+    inner = error.get("error", error) if isinstance(error, dict) else error
+    words = [inner] if isinstance(inner, str) else [dig(inner, key) for key in ("code", "type", "message")]
+    text = " ".join(str(word) for word in words if word is not None)
+    own = next((word for word in OWN_WORDS if word in text), "")
+    if own:
+        return own
+    codes = (status, *(dig(inner, key) for key in ("status_code", "status", "code")))
+    code = next((c for c in map(whole, codes) if c is not None and c >= 400), None)
+    named = _reason_of_code(code) if code else error_reason(text, "unknown")
+    return "invalid_request" if named == "context" else named
+
+
+def _reason_of_code(code: int) -> str:
+    fixed = {408: "timeout", 429: "rate_limit", 503: "overloaded", 504: "timeout", 529: "overloaded"}
+    return fixed.get(code, "invalid_request" if code < 500 else "server_error")
+
+
+def _name_of_call(number: int, line: dict[str, Any]) -> str:
+    if not any(name in line for name in ITEM_FIELDS):
+        return str(number)
+    lasting = {
+        key: value
+        for key, value in line.items()
+        if not PER_ATTEMPT.search(_snake_case(key)) and not isinstance(value, float)
+    }
+    return digest(json.dumps(lasting, sort_keys=True))
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _overview(file: RunFile) -> Overview:
+    groups: dict[str, list[tuple[int, int | None, bool]]] = defaultdict(list)
+    by_asked: dict[str, set[str]] = defaultdict(set)
+    served: set[str] = set()
+    nameless = False
+    for number, line in objects(file, keep_going=True):
+        call = None if isinstance(line, LeftOut) else _call(line)
+        if call is None or call.failure == "not a reply" or _kind(call.line) == "batch input":
+            continue
+        attempt = (number, whole(call.line.get("attempt")), not call.failure)
+        groups[_name_of_call(number, call.line)].append(attempt)
+        nameless = nameless or not (call.served or call.asked)
+        if call.served:
+            served.add(call.served)
+            if call.asked:
+                by_asked[call.asked].add(call.served)
+    attempts: dict[int, int] = {}
+    for group in groups.values():
+        attempts.update(_kept(group, one_model=len(served) < 2))
+    sibling = _sibling_model(file) if nameless and not served else None
+    return Overview(
+        attempts, frozenset(served), {asked: frozenset(names) for asked, names in by_asked.items()}, sibling
+    )
+
+
+def _kept(group: list[tuple[int, int | None, bool]], one_model: bool) -> dict[int, int]:
+    """Lines of one call that become records, with the number of attempts behind each.
+
+    Without attempt numbers a failure before a reply is an earlier attempt, but two replies are two records:
+    they are told apart, or refused, where the keys of all records are known.
+    """
+    numbers = [attempt for _, attempt, _ in group]
+    numbered = None not in numbers and len(set(numbers)) == len(numbers)
+    good = [each for each in group if each[2]]
+    if len(group) > 1 and not numbered and (len(good) > 1 or not one_model):
+        return {number: 1 for number, _, _ in group}
+    last = max(good or group, key=lambda each: (each[1] or 0, each[0]))
+    return {last[0]: max([len(group), *(n for n in numbers if n is not None)])}
+
+
+def _sibling_model(file: RunFile) -> str | None:
+    """Model of the output or input file beside a Batch error file, which itself names none."""
+    models: set[str] = set()
+    for word in ("output", "input"):
+        path = file.path.with_name(re.sub("errors?", word, file.path.name))
+        if path != file.path and path.is_file():
+            for _, line in objects(RunFile(path, path.name), keep_going=True):
+                paths = (("response", "body", "model"), ("response", "model"), ("body", "model"))
+                models |= {name for at in paths if isinstance(name := dig(line, *at), str)}
+            break
+    return models.pop() if len(models) == 1 else None
+
+
+def _records(file: RunFile, source: str, call: Call, overview: Overview, attempts: int) -> Iterator[Record]:
+    common = {"model": overview.model(call), **_fields(call.line), "attempts": attempts}
+    raw = call.line if "body" in call.line else {**call.line, "body": call.body}
+    if call.failure:
+        status = "refused" if call.failure == "content_filter" else "error"
+        fields = _present({**common, "status": status, "reason": call.failure})
+        yield Record(source, fields, {}, raw, _identity(file, call, 0))
+        return
+    replies = list(_replies(call.body))
+    if len(replies) > 1 and "repeat" in common:
+        raise ReadError(
+            f"{source} has both a `repeat` and {len(replies)} choices, so the repeats can't be numbered. "
+            "Remove the `repeat` field, or log one choice a line."
+        )
+    scores = _scores(call.line) if len(replies) == 1 else {}
+    for position, reply in enumerate(replies):
+        status, reason = _status(reply)
+        fields = {**common, "status": status, "reason": reason, "response": reply.text or reply.refusal}
+        if len(replies) > 1:
+            fields["repeat"] = position
+        if position == 0:  # the choices of one call share its usage; it is counted once
+            fields |= _usage(call)
+        where = source if len(replies) == 1 else f"{source}:choice {reply.index}"
+        yield Record(where, _present(fields), scores, raw, _identity(file, call, reply.index))
+
+
+def _present(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _fields(line: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"item": _first_text(line, ITEM_FIELDS), "gold": _first_text(line, GOLD_FIELDS)}
+    found |= {name: line[name] for name in SCHEMA_WORDS if isinstance(line.get(name), str)}
+    found["repeat"] = whole(line.get("repeat"))
+    found["latency_s"] = real(line.get("latency_s"))
+    return _present(found)
+
+
+def _first_text(line: dict[str, Any], names: Iterable[str]) -> str | None:
+    values = (line.get(name) for name in names)
+    return next((str(value) for value in values if isinstance(value, str | int)), None)
+
+
+def _scores(line: dict[str, Any]) -> dict[str, float | None]:
+    """Scores that a client loop wrote beside the reply; NaN stays, to be counted."""
+    found = ((name, line[name]) for name in SCORE_FIELDS if name in line)
+    return {
+        name: value if value != value else real(value)
+        for name, value in found
+        if value is None or isinstance(value, bool | int | float)
+    }
+
+
+def _usage(call: Call) -> dict[str, Any]:
+    usage = call.body.get("usage")
+    tokens = {
+        "input_tokens": ("prompt_tokens", "input_tokens"),
+        "output_tokens": ("completion_tokens", "output_tokens"),
+    }
+    found: dict[str, Any] = {
+        name: next((n for key in keys if (n := whole(dig(usage, key))) is not None), None)
+        for name, keys in tokens.items()
+    }
+    costs = (call.line.get("cost_usd"), dig(usage, "cost"))
+    found["cost_usd"] = next((cost for cost in map(real, costs) if cost is not None), None)
+    return found
+
+
+def _identity(file: RunFile, call: Call, choice: int) -> str:
+    """Name the reply: the response id alone is not enough, as caches repeat it for the repeats of a call."""
+    response_id = call.body.get("id") or call.line.get("id")
+    if not response_id:
+        return digest(file.sha256, call.line)
+    names = ["custom_id"] if "custom_id" in call.line else [*ITEM_FIELDS, "repeat"]
+    return digest(response_id, *(call.line.get(name) for name in names), choice)
+
+
+def _replies(body: dict[str, Any]) -> Iterator[Reply]:
+    for position, choice in enumerate(_choices(body)):
+        message = dig(choice, "message") or {}
+        text, refusal = _text(message.get("content", dig(choice, "text")))
+        called = message.get("tool_calls") or message.get("function_call")
+        if not text and called:
+            text = json.dumps(called, ensure_ascii=False)
+        index = whole(dig(choice, "index"))
+        finish = str(dig(choice, "finish_reason") or "")
+        refused = message.get("refusal") or refusal
+        yield Reply(position if index is None else index, text, refused, finish)
+    if "choices" not in body:
+        content = [part for entry in body["output"] for part in (dig(entry, "content") or [])]
+        text, refusal = _text(content)
+        yield Reply(0, text, refusal, str(dig(body, "incomplete_details", "reason") or ""))
+
+
+def _text(content: Any) -> tuple[str | None, str | None]:
+    """Text and refusal of a message's content, which is a text or a list of parts."""
+    if not isinstance(content, list):
+        return (content if isinstance(content, str) else None), None
+    texts = [part["text"] for part in content if isinstance(dig(part, "text"), str)]
+    refusals = [part["refusal"] for part in content if isinstance(dig(part, "refusal"), str)]
+    return "".join(texts) or None, "".join(refusals) or None
+
+
+def _status(reply: Reply) -> tuple[str, str | None]:
+    """Status and reason; a reply that hit its length limit counts as answered while it holds text."""
+    cut = reply.finish in ("length", "max_tokens", "max_output_tokens")
+    if reply.finish == "content_filter":
+        return "refused", "content_filter"
+    if reply.refusal:
+        return "refused", "length" if cut else None
+    if reply.text and reply.text.strip():
+        return ANSWERED, "length" if cut else None
+    return ("truncated", "length") if cut else ("empty", None)

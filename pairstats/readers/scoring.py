@@ -1,0 +1,240 @@
+"""From scores and replies to one primary score, an answer and a confidence per row."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from pairstats import schema
+from pairstats.errors import PairingError, ReadError, listed
+from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, is_nan
+from pairstats.readers.mapping import names_shown, paths_of
+
+RESCORED = "score_answers"
+"""Column of the score by `answers=`, where `score=` names another as the primary one."""
+_TOO_LONG = {"length": "max_tokens", "max_tokens": "max_tokens", "context": "context",
+             "host_cutoff": "host_cutoff"}  # fmt: skip
+
+
+class Format(Protocol):
+    """What is used of an answer format."""
+
+    def parse(self, text: str | None, options: Mapping[Any, Any] | None = None) -> Any:
+        """Read one reply."""
+        ...
+
+    def canonical(self, value: Any, options: Mapping[Any, Any] | None = None) -> str | None:
+        """Write a key in its canonical form."""
+        ...
+
+    def matches(self, answer: str | None, gold: Any, options: Mapping[Any, Any] | None = None) -> bool:
+        """Say whether an answer is the key."""
+        ...
+
+
+def choose_score(
+    drafts: Sequence[Draft], wanted: str | None, tallies: Sequence[Tally], rescored: bool
+) -> None:
+    """Put the primary score in ``score`` and the others in ``score_<name>``, as numbers or null.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+    wanted : str or None
+        Name of the primary score, or a dotted path to it.
+    tallies : sequence of Tally
+    rescored : bool
+        Whether `answers=` will score the replies, so that no primary score need be named.
+
+    Raises
+    ------
+    PairingError
+        When records hold several scores and none is named, or the one named is not there.
+    """
+    names = list(dict.fromkeys(name for draft in drafts for name in draft.scores))
+    if wanted is None and len(names) > 1 and not rescored:
+        raise PairingError(
+            f"`score` must name the primary score, since the records hold {len(names)}: {', '.join(names)}. "
+            f"Write score={names[0]!r}; the others stay as further columns."
+        )
+    if wanted is not None and wanted not in names:
+        if all(draft.found.get(wanted, MISSING) is MISSING for draft in drafts):
+            raise PairingError(
+                f"score={wanted!r} must be a score or path of the records, but they hold "
+                f"{', '.join(names) or 'no score'}. Paths: {names_shown(paths_of(tallies))}."
+            )
+        for draft in drafts:
+            draft.scores[wanted] = None if (v := draft.found.get(wanted)) is MISSING else v
+        names.append(wanted)
+    primary = wanted if wanted is not None or rescored else (names[0] if names else None)
+    for draft in drafts:
+        _place_scores(draft, primary, tallies[draft.file])
+    _rename_unbounded(drafts, [column_of(name) for name in names if name != primary])
+
+
+def column_of(name: str) -> str:
+    """Column of a score that is not the primary one."""
+    return name if name.startswith("score_") else f"score_{name}"
+
+
+def _place_scores(draft: Draft, primary: str | None, tally: Tally) -> None:
+    scored = {name: _number(value, name, draft, tally) for name, value in draft.scores.items()}
+    if draft.fields["status"] in schema.MISSING:
+        # A platform that scores a failed call 0 has not measured the model.
+        tally.score_ignored_on_error += any(value is not None for value in scored.values())
+        scored = dict.fromkeys(scored)
+    for name, value in scored.items():
+        draft.fields["score" if name == primary else column_of(name)] = value
+
+
+def _number(value: Any, name: str, draft: Draft, tally: Tally) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = float(value)
+    if not isinstance(value, bool | int | float):
+        raise ReadError(f"Score {name!r} must be a number, but {draft.source} has {value!r}.")
+    if is_nan(value):
+        tally.nan_to_null += 1
+        return None
+    return float(value)
+
+
+def _rename_unbounded(drafts: Sequence[Draft], columns: Sequence[str]) -> None:
+    """Call a further score ``value_<name>`` where it leaves [0, 1]: it is a measurement, not a score."""
+    for column in columns:
+        values = [v for draft in drafts if (v := draft.fields.get(column)) is not None]
+        if values and not (min(values) >= 0 and max(values) <= 1):
+            for draft in drafts:
+                if column in draft.fields:
+                    draft.fields["value_" + column.removeprefix("score_")] = draft.fields.pop(column)
+
+
+def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
+    """Read every reply again, and score it against its key.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+        With ``response``, and ``gold`` and ``options`` where they are known.
+    answers : AnswerFormat
+    keep_score : bool
+        Whether the platform's score stays the primary one; ours is then `RESCORED`.
+
+    Raises
+    ------
+    PairingError
+        When a reply has no key and the platform's score is not kept.
+    """
+    keyless = []
+    for draft in drafts:
+        fields = draft.fields
+        options = options_of(fields.pop("options", None), draft.source)
+        raw_gold = fields.get("gold")
+        gold = None if raw_gold is None else answers.canonical(raw_gold, options)
+        if raw_gold is not None and gold is None:
+            raise PairingError(
+                f"The key of {draft.source} must be an answer of the declared format, but is {raw_gold!r}."
+            )
+        fields["gold"] = gold
+        if fields["status"] not in schema.MISSING:
+            _reparse(draft, answers, options)
+            if fields["status"] == schema.ANSWERED and gold is None:
+                keyless.append(draft.source)
+        scored = fields["status"] == schema.ANSWERED and gold is not None
+        right = float(answers.matches(fields["answer"], gold, options)) if scored else None
+        fields[RESCORED if keep_score else "score"] = right
+    if keyless and not keep_score:
+        raise PairingError(
+            f"Every reply that is scored again needs its key, but {len(keyless)} have none: "
+            f"{listed(keyless)}. Map gold=, or give an item table with it, or name a score= to keep."
+        )
+
+
+def _reparse(draft: Draft, answers: Format, options: Mapping[Any, Any] | None) -> None:
+    """Let the reply itself say whether it was answered; refusals stay what the platform says they are."""
+    fields = draft.fields
+    status, reason = fields["status"], fields.get("reason")
+    text = fields.get("response")
+    parsed = answers.parse(None if text is None else as_text(text), options)
+    if status == "refused":
+        fields["answer"] = None
+        return
+    fields["answer"] = parsed.answer
+    if fields.get("confidence") is None and parsed.confidence is not None:
+        fields["confidence"] = parsed.confidence
+        fields["confidence_is_percent"] = parsed.confidence_is_percent
+    too_long = reason is not None and (reason in _TOO_LONG or reason.endswith("_limit"))
+    if parsed.status == schema.ANSWERED:
+        fields["status"] = schema.ANSWERED
+        fields["reason"] = "length" if reason in ("max_tokens", "context") else reason
+    elif too_long:
+        fields["status"], fields["reason"] = "truncated", _TOO_LONG.get(reason, reason)  # type: ignore[arg-type]
+    else:
+        fields["status"] = parsed.status
+
+
+def options_of(value: Any, source: str) -> Mapping[Any, Any] | None:
+    """Read an option map: an object, a list (labelled A, B, ...), or either as JSON text."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise PairingError(
+                f"The options of {source} must be a map or JSON, but are {value!r}."
+            ) from error
+    if isinstance(value, list | tuple):
+        return {chr(ord("A") + place): text for place, text in enumerate(value)}
+    if value is None or isinstance(value, Mapping):
+        # A frame of items with different options fills the others' labels with null.
+        return None if value is None else {k: v for k, v in value.items() if v is not None}
+    raise PairingError(f"The options of {source} must be a map from label to text, but are {value!r}.")
+
+
+def scale_confidence(
+    drafts: Sequence[Draft], scale: float | Mapping[str, float], tallies: Sequence[Tally]
+) -> None:
+    """Bring stated confidences to [0, 1]; what is no probability then is null, and counted.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+    scale : float or mapping of model to float
+        What stands for certainty: 100 where percentages were asked for. A percent sign wins over it.
+    tallies : sequence of Tally
+    """
+    for draft in drafts:
+        stated = draft.fields.get("confidence")
+        percent = draft.fields.pop("confidence_is_percent", False)
+        if stated is None:
+            continue
+        if is_nan(stated):
+            tallies[draft.file].nan_to_null += 1
+            draft.fields["confidence"] = None
+            continue
+        if isinstance(stated, str) and stated.strip().endswith("%"):
+            stated, percent = stated.strip()[:-1], True
+        try:
+            value = math.nan if isinstance(stated, bool) else float(stated)
+        except (TypeError, ValueError):
+            value = math.nan
+        value /= 100.0 if percent else _scale_of(draft, scale)
+        if not 0 <= value <= 1:
+            tallies[draft.file].confidence_out_of_range += 1
+        draft.fields["confidence"] = value if 0 <= value <= 1 else None
+
+
+def _scale_of(draft: Draft, scale: float | Mapping[str, float]) -> float:
+    if not isinstance(scale, Mapping):
+        return float(scale)
+    model = draft.fields["model"]
+    if model not in scale:
+        raise PairingError(
+            f"`confidence_scale` must give a scale for every model, but has none for {model!r}; "
+            f"it has {listed(scale, 20)}."
+        )
+    return float(scale[model])

@@ -1,0 +1,254 @@
+"""Tables as they lie in files (CSV, TSV, JSON, JSON Lines, Parquet, Arrow): names and numbered rows."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+import zstandard
+
+from pairstats.errors import ReadError, listed
+from pairstats.readers.base import LONGEST_LINE, LeftOut, RunFile
+from pairstats.readers.jsonlines import first_objects, objects, parse
+
+DELIMITERS = {",": "csv", "\t": "tsv", ";": "csv with semicolons", "|": "csv with bars"}
+SNIFFED_ROWS = 50
+
+Row = dict[str, Any]
+Rows = Iterator[tuple[int, Row | LeftOut]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table in a file.
+
+    Attributes
+    ----------
+    form : str
+        How it is written: ``"csv"``, ``"parquet"`` ...
+    names : tuple of str
+        Columns in order.
+    rows : callable
+        Gives, each time it is called, line or row number (from 1) and values of every row.
+    """
+
+    form: str
+    names: tuple[str, ...]
+    rows: Callable[[], Rows]
+
+
+def form_of(file: RunFile) -> str:
+    """Say how a table is written, from its first bytes; empty if it is none."""
+    head = file.head
+    for magic, form in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
+        if head.startswith(magic):
+            return form
+    if re.match(rb"(\xef\xbb\xbf)?\s*\[\s*\{", head):
+        return "json array"
+    if re.match(rb"(\xef\xbb\xbf)?\s*\{", head):
+        lines = first_objects(file)
+        return "json columns" if not lines or (len(lines) == 1 and _is_columns(lines[0])) else "jsonl"
+    delimiter = _delimiter(head)
+    return DELIMITERS[delimiter] if delimiter else ""
+
+
+def open_sheet(file: RunFile, *, keep_going: bool = False) -> Sheet:
+    """Open a table.
+
+    Parameters
+    ----------
+    file : RunFile
+    keep_going : bool, default False
+        Give a `LeftOut` for a broken row instead of raising.
+
+    Returns
+    -------
+    Sheet
+
+    Raises
+    ------
+    ReadError
+        When the file is no table, has a column name twice, or can't be decoded.
+    """
+    form = form_of(file)
+    if form in ("parquet", "arrow"):
+        names, rows = _arrow(file, form)
+    elif form == "jsonl":
+        names, rows = _json_lines(file, keep_going)
+    elif form.startswith("json"):
+        names, rows = _json_document(file, keep_going)
+    elif form:
+        names, rows = _delimited(file, keep_going)
+    else:
+        raise ReadError(f"{file.shown} must be a table, but no delimiter gives its lines the same columns.")
+    twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
+    if twice:
+        raise ReadError(
+            f"Column names of {file.shown} must differ, but {listed(twice, 8)} occur more than once. "
+            "Rename them."
+        )
+    return Sheet(form, tuple(names), rows)
+
+
+def _delimiter(head: bytes) -> str | None:
+    """Find the delimiter that gives the first lines the header's number of fields, two at least."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+    except UnicodeDecodeError:
+        return None
+    if "\0" in text:
+        return None
+    text = text[: text.rfind("\n") + 1] or text
+    best: tuple[float, int, str] | None = None
+    for delimiter in DELIMITERS:
+        try:
+            rows = list(itertools.islice(_records(text, delimiter), SNIFFED_ROWS))
+        except csv.Error:
+            continue
+        if not rows or len(rows[0]) < 2:
+            continue
+        alike = sum(len(row) == len(rows[0]) for row in rows[1:]) / max(1, len(rows) - 1)
+        if (alike >= 0.5 or len(rows) == 1) and (best is None or (alike, len(rows[0])) > best[:2]):
+            best = (alike, len(rows[0]), delimiter)
+    return best[2] if best else None
+
+
+def _records(text: str, delimiter: str) -> Iterator[list[str]]:
+    return (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
+
+
+def _delimited(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
+    delimiter = _delimiter(file.head) or ","
+    _, header = next(_csv_rows(file, delimiter), (1, []))
+    if isinstance(header, LeftOut):
+        raise ReadError(f"{header.source} must be the table's header, but {header.reason}.")
+    return header, partial(_named_rows, file, delimiter, header, keep_going)
+
+
+def _named_rows(file: RunFile, delimiter: str, header: list[str], keep_going: bool) -> Rows:
+    for number, cells in itertools.islice(_csv_rows(file, delimiter), 1, None):
+        if isinstance(cells, LeftOut):
+            if not keep_going:
+                raise ReadError(f"{cells.source}: {cells.reason}. {_REPAIR}")
+            yield number, cells
+        elif len(cells) != len(header):
+            where = f"{file.shown}:{number}"
+            if not keep_going:
+                raise ReadError(f"{where} must have {len(header)} fields, but has {len(cells)}. {_REPAIR}")
+            yield number, LeftOut(where, f"{len(cells)} fields instead of {len(header)}")
+        else:
+            yield number, {name: cell or None for name, cell in zip(header, cells, strict=True)}
+
+
+_REPAIR = "Repair the row, or pass keep_going=True to leave broken rows out and count them."
+
+
+def _csv_rows(file: RunFile, delimiter: str) -> Iterator[tuple[int, list[str] | LeftOut]]:
+    """Yield first line and fields of every record that isn't blank; no word stands for a missing value."""
+    line = 1
+    with io.TextIOWrapper(file.open(), encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        while True:
+            line = reader.line_num + 1
+            where = f"{file.shown}:{line}"
+            try:
+                cells = _next_record(reader)
+            except csv.Error as error:
+                yield line, LeftOut(where, f"not a table row ({error})")
+                continue
+            except (UnicodeDecodeError, EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
+                why = (
+                    "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "file damaged from here on"
+                )
+                yield line, LeftOut(where, why)
+                return
+            if cells is None:
+                return
+            if cells:
+                yield line, cells
+
+
+def _next_record(reader: Any) -> list[str] | None:
+    """Read a record; the csv module's limit on fields, which is shared by all, is raised only meanwhile."""
+    limit = csv.field_size_limit(LONGEST_LINE)
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _json_lines(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
+    names: dict[str, None] = {}
+    for _, row in objects(file, keep_going=keep_going):
+        if isinstance(row, dict):
+            names.update(dict.fromkeys(row))
+    return list(names), partial(objects, file, keep_going=keep_going)
+
+
+def _json_document(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
+    document = parse(file.read_bytes(), file.shown)
+    rows = document if isinstance(document, list) else _rows_of_columns(document, file.shown)
+    names = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+    return list(names), partial(_array_rows, file.shown, rows, keep_going)
+
+
+def _array_rows(shown: str, rows: list[Any], keep_going: bool) -> Rows:
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, dict):
+            yield number, row
+        elif keep_going:
+            yield number, LeftOut(f"{shown}:{number}", "not an object")
+        else:
+            raise ReadError(f"{shown}:{number} must be an object, but is {str(row)[:60]!r}. {_REPAIR}")
+
+
+def _is_columns(value: Any) -> bool:
+    """Whether an object is a table by columns: lists, row numbers to values, or ``columns`` and ``data``."""
+    if not isinstance(value, dict) or not value:
+        return False
+    if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):
+        return True
+    parts = list(value.values())
+    if all(isinstance(part, list) for part in parts):
+        return len({len(part) for part in parts}) == 1
+    return all(isinstance(part, dict) for part in parts) and len({tuple(part) for part in parts}) == 1
+
+
+def _rows_of_columns(document: Any, shown: str) -> list[Any]:
+    if not _is_columns(document):
+        raise ReadError(f"{shown} must be a list of rows, or columns of equal length, to be read as a table.")
+    if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
+        return [dict(zip(document["columns"], row, strict=False)) for row in document["data"]]
+    columns = [list(part.values()) if isinstance(part, dict) else part for part in document.values()]
+    return [dict(zip(document, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _arrow(file: RunFile, form: str) -> tuple[list[str], Callable[[], Rows]]:
+    source = pa.BufferReader(file.read_bytes())
+    try:
+        if form == "parquet":
+            parquet = pa.parquet.ParquetFile(source)
+            return list(parquet.schema_arrow.names), partial(_arrow_rows, file, parquet.iter_batches)
+        arrow = pa.ipc.open_file(source)
+        batches = partial(map, arrow.get_batch, range(arrow.num_record_batches))
+        return list(arrow.schema.names), partial(_arrow_rows, file, batches)
+    except (pa.ArrowException, OSError) as error:
+        raise ReadError(f"{file.shown} is a damaged {form} file: {error}. Is it whole?") from error
+
+
+def _arrow_rows(file: RunFile, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Rows:
+    try:
+        yield from enumerate((row for batch in batches() for row in batch.to_pylist()), start=1)
+    except (pa.ArrowException, OSError) as error:
+        raise ReadError(f"{file.shown} has a damaged block: {error}. Is it whole?") from error

@@ -1,0 +1,408 @@
+"""Plain tables of results: one row a decision (long), or one row an item and columns a model (wide).
+
+Columns are known by the names in `ALIASES`. Ids are the text in the file: ``007``, ``1e5``, ``NA`` and
+``1.10`` stay as they are, and only an empty cell is missing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pairstats import schema
+from pairstats.errors import ReadError, listed
+from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.drafts import as_text
+from pairstats.readers.jsonlines import PROBED_LINES
+from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "item": ("item", "item_id", "question_id", "sample_id", "instance_id", "task_id", "qid", "id"),
+    "model": ("model", "model_name", "model_id", "system"),
+    "family": ("family", "family_id"),
+    "variant": ("variant", "variant_id"),
+    "condition": ("condition",),
+    "study": ("study", "benchmark"),
+    "split": ("split",),
+    "category": ("category",),
+    "run": ("run", "run_id"),
+    "platform": ("platform",),
+    "repeat": ("repeat", "repetition", "epoch", "trial"),
+    "status": ("status",),
+    "reason": ("reason",),
+    "answer": ("answer", "prediction", "predicted", "pred"),
+    "gold": ("gold", "gold_answer", "target", "expected", "label", "reference"),
+    "outcome": ("outcome",),
+    "response": ("response", "completion", "output"),
+    "confidence": ("confidence",),
+    "input_tokens": ("input_tokens", "prompt_tokens"),
+    "output_tokens": ("output_tokens", "completion_tokens"),
+    "latency_s": ("latency_s",),
+    "cost_usd": ("cost_usd",),
+}
+"""Column of the paired long format, and its names in tables; the first one that is there counts."""
+
+SCORE_NAMES = ("score", "correct", "is_correct", "accuracy", "acc", "passed", "exact_match")
+FROM_ONE = ("epoch", "trial")
+"""Repeats that are counted from 1 where their smallest number is 1; a `repeat` is counted from 0."""
+INTEGERS = ("repeat", "input_tokens", "output_tokens")
+REALS = ("latency_s", "cost_usd")
+STATUS_WORDS = {"ok": "answered", "success": "answered", "completed": "answered", "no_answer": "unparsed"}
+RIGHT = frozenset({"true", "yes", "y", "correct", "right", "c", "pass", "passed"})
+WRONG = frozenset({"false", "no", "n", "incorrect", "wrong", "i", "fail", "failed"})
+FLAG = re.compile(r"^(is|has|was|in|with|needs)_|_?flag$")
+"""Names of properties of an item that look like scores."""
+
+TABLE_NAME = re.compile(r"\.(csv|tsv|parquet|arrow|feather)(\.gz|\.zst)?$")
+
+FOREIGN: tuple[frozenset[str], ...] = tuple(map(frozenset, (
+    {"doc_id", "resps"}, {"custom_id", "response"}, {"custom_id", "result"}, {"custom_id", "body"},
+    {"choices", "object"}, {"testCase"}, {"promptIdx"}, {"evaluation_result_id"}, {"spec"}, {"event_id"},
+    {"eval", "samples"}, {"session_id", "chat_history"}, {"instruction", "generator_1"},
+    {"request", "response"}, {"error", "response"},
+)))  # fmt: skip
+"""Keys by which JSON belongs to another platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where one model's decision lies in a row.
+
+    Attributes
+    ----------
+    model : str or None
+        The model of a wide table's column; None where a column of the table tells it, or nothing does.
+    roles : mapping of str to str
+        Column of the format, column of the table.
+    scores : mapping of str to str
+        Name of the score, column of the table.
+    """
+
+    model: str | None
+    roles: Mapping[str, str]
+    scores: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the cells of a column look like, for telling models from properties of the item."""
+
+    known: int = 0
+    in_range: int = 0
+    kinds: frozenset[str] = frozenset()
+    first_other: str = ""
+
+    def seen(self, cell: Any, where: str) -> Profile:
+        """Profile with one more cell."""
+        if cell is None:
+            return self
+        value = _score_or_none(cell)
+        if value is None or not 0 <= value <= 1:
+            other = self.first_other or f"{cell!r} ({where})"
+            return replace(self, known=self.known + 1, first_other=other)
+        word = isinstance(cell, bool) or (isinstance(cell, str) and cell.strip().lower() in RIGHT | WRONG)
+        kind = "words" if word else "0 and 1" if value in (0, 1) else "fractions"
+        return Profile(self.known + 1, self.in_range + 1, self.kinds | {kind}, self.first_other)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the whole column: one fraction makes a column of fractions."""
+        return next((kind for kind in ("fractions", "words") if kind in self.kinds), "0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class TableReader:
+    """Reader of plain tables."""
+
+    name: str = "table"
+
+    def recognize(self, file: RunFile) -> Recognized | Declined:
+        """Take a table that holds decisions; decline prose, item tables and other platforms' JSON."""
+        form = form_of(file)
+        if not form:
+            return Declined("its lines do not have the same columns")
+        try:
+            sheet = open_sheet(file, keep_going=True)
+        except ReadError as error:
+            # A broken table is worth its error; JSON that is no table is some other platform's.
+            return Declined(str(error)) if form.startswith("json") else Recognized(form)
+        keys = {name.strip() for name in sheet.names}
+        if form.startswith("json") and any(foreign <= keys for foreign in FOREIGN):
+            return Declined("its keys are those of another platform")
+        if _holds_decisions(file, sheet):
+            return Recognized(form)
+        return Declined(f"no column is an answer or a score by its name: {listed(sheet.names, 8)}")
+
+    def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
+        """Yield one record a row and model."""
+        sheet = open_sheet(file, keep_going=options.keep_going)
+        slots = _slots(file, sheet, options)
+        first = _first_repeat(sheet, slots)
+        empty = True
+        for number, row in sheet.rows():
+            empty = False
+            if isinstance(row, LeftOut):
+                yield row
+                continue
+            for slot in slots:
+                source = f"{file.shown}:{number}" + (f":{slot.model}" if slot.model is not None else "")
+                try:
+                    fields, scores = _fields(source, row, slot, first), _score_cells(source, row, slot)
+                    fields["status"] = _status(source, row, slot, fields, scores)
+                except ReadError as error:
+                    if not options.keep_going:
+                        raise
+                    yield LeftOut(source, str(error).split(". ")[0].removeprefix(f"{source} "))
+                    continue
+                fields = {**_extras(row, slots), **_present(fields)}
+                yield Record(source, fields, scores, row, digest(file.sha256, number, slot.model))
+        if empty:
+            raise ReadError(f"{file.shown} must hold at least one row, but has only column names.")
+
+
+READER = TableReader()
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s.-]+", "_", name.strip().lower())
+
+
+def _roles(names: tuple[str, ...]) -> dict[str, str]:
+    """Find the columns of the format among a table's; the earlier alias wins."""
+    by_name = {_plain(name): name for name in reversed(names)}
+    found = {
+        role: by_name[alias]
+        for role, aliases in ALIASES.items()
+        if (alias := next((alias for alias in aliases if alias in by_name), None)) is not None
+    }
+    prediction = next((by_name[alias] for alias in ALIASES["answer"][1:] if alias in by_name), None)
+    if prediction is not None and "answer" in by_name and "gold" not in found:
+        found |= {"answer": prediction, "gold": by_name["answer"]}  # data sets call their key the answer
+    return found
+
+
+def _scores(names: tuple[str, ...], wanted: str | None) -> dict[str, str]:
+    """Score columns by the name of the score; the one that the user names keeps its name as it is."""
+    return {
+        name if name == wanted else _plain(name): name
+        for name in names
+        if name == wanted or _plain(name) in SCORE_NAMES or _plain(name).startswith("score_")
+    }
+
+
+def _slots(file: RunFile, sheet: Sheet, options: ReadOptions) -> list[Slot]:
+    """Find where decisions lie: one place a row, or one a model."""
+    roles, scores = _roles(sheet.names), _scores(sheet.names, options.score)
+    blocks = _blocks(sheet.names)
+    if options.models:
+        return _named_slots(file, sheet.names, options.models, roles, blocks)
+    if "model" in roles or scores:
+        return [Slot(None, roles, scores)]
+    if blocks:
+        return [_block_slot(model, blocks[model], roles) for model in blocks]
+    models = _model_columns(file, sheet, roles)
+    return [_column_slot(name, name, roles) for name in models] or [Slot(None, roles, scores)]
+
+
+def _holds_decisions(file: RunFile, sheet: Sheet) -> bool:
+    """Whether columns say by name that they hold decisions, or may hold scores beside an item or model."""
+    roles = _roles(sheet.names)
+    says = bool(roles.keys() & {"answer", "response"} or _scores(sheet.names, None) or _blocks(sheet.names))
+    named = len(roles.keys() & {"item", "model"})
+    if says and named == 2:
+        return True
+    if sheet.form.startswith("json") and _is_nested(sheet):
+        return False
+    is_table = TABLE_NAME.search(file.path.name.lower()) is not None
+    return says or named == 2 or (bool(named or is_table) and bool(_likely_scores(file, sheet, roles)))
+
+
+def _is_nested(sheet: Sheet) -> bool:
+    """Whether cells hold objects, or lists of them, as other platforms' logs do."""
+    rows = [row for _, row in itertools.islice(sheet.rows(), PROBED_LINES) if isinstance(row, dict)]
+    parts = (
+        each for row in rows for cell in row.values() for each in (cell if isinstance(cell, list) else [cell])
+    )
+    return any(isinstance(part, dict) for part in parts)
+
+
+def _blocks(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Columns ``<model>__<what>`` by model, for those that hold a model's score, answer or reply."""
+    blocks: dict[str, dict[str, str]] = {}
+    for name in names:
+        model, _, what = name.rpartition("__")
+        if model and (_roles((what,)) or _scores((what,), None)):
+            blocks.setdefault(model, {})[what] = name
+    decisive = {*SCORE_NAMES, *ALIASES["answer"], *ALIASES["response"]}
+    return {model: parts for model, parts in blocks.items() if decisive & {_plain(what) for what in parts}}
+
+
+def _block_slot(model: str, parts: Mapping[str, str], roles: Mapping[str, str]) -> Slot:
+    own = {role: parts[what] for role, what in _roles(tuple(parts)).items()}
+    scores = {name: parts[what] for name, what in _scores(tuple(parts), None).items()}
+    return Slot(model, _shared(roles) | own, scores)
+
+
+def _column_slot(model: str, column: str, roles: Mapping[str, str]) -> Slot:
+    return Slot(model, _shared(roles), {"score": column})
+
+
+def _shared(roles: Mapping[str, str]) -> dict[str, str]:
+    """Columns of the item in a wide table, where an answer can only be the key."""
+    shared = {role: name for role, name in roles.items() if role != "answer"}
+    return {"gold": roles["answer"], **shared} if "answer" in roles else shared
+
+
+def _named_slots(
+    file: RunFile, names: tuple[str, ...], models: tuple[str, ...], roles: Mapping[str, str],
+    blocks: Mapping[str, Mapping[str, str]],
+) -> list[Slot]:  # fmt: skip
+    missing = [model for model in models if model not in names and model not in blocks]
+    if missing:
+        raise ReadError(
+            f"{file.shown} must have the model columns that were named, but lacks {listed(missing)}. "
+            f"Its columns are {listed(names, 30)}."
+        )
+    others = {role: name for role, name in roles.items() if name not in models}
+    return [
+        _column_slot(model, model, others) if model in names else _block_slot(model, blocks[model], others)
+        for model in models
+    ]
+
+
+def _model_columns(file: RunFile, sheet: Sheet, roles: Mapping[str, str]) -> list[str]:
+    """Columns that are models for certain: all cells scores of one kind, and names that are no flags."""
+    likely = _likely_scores(file, sheet, roles)
+    if len(likely) < 2:
+        return []
+    broken = [f"{name!r} has {p.first_other}" for name, p in likely.items() if p.first_other]
+    kinds = sorted({p.kind for p in likely.values()})
+    flags = [name for name in likely if FLAG.search(_plain(name))]
+    doubt = [
+        *broken[:3],
+        *([f"they hold {' as well as '.join(kinds)}"] if len(kinds) > 1 else []),
+        *([f"{listed(flags)} may be a property of the item"] if flags else []),
+        *([] if "item" in roles else ["no column is an item by its name"]),
+    ]
+    if doubt:
+        raise ReadError(
+            f"The columns {listed(likely, 12)} of {file.shown} could each be a model, but not for certain: "
+            f"{'; '.join(doubt)}. Name those that are: models=(...), or the one score: score=..."
+        )
+    return list(likely)
+
+
+def _likely_scores(file: RunFile, sheet: Sheet, roles: Mapping[str, str]) -> dict[str, Profile]:
+    """Columns that are mostly scores: one with a broken cell may be a model too, and must not vanish."""
+    profiles = {name: Profile() for name in sheet.names if name not in roles.values()}
+    for number, row in sheet.rows():
+        if not isinstance(row, LeftOut):
+            for name in profiles:
+                profiles[name] = profiles[name].seen(row.get(name), f"{file.shown}:{number}")
+    return {name: p for name, p in profiles.items() if p.known and 2 * p.in_range > p.known}
+
+
+def _first_repeat(sheet: Sheet, slots: list[Slot]) -> int:
+    """Smallest number of a repeat that is counted from 1, else 0."""
+    column = slots[0].roles.get("repeat")
+    if column is None or _plain(column) not in FROM_ONE:
+        return 0
+    numbers = (_whole(row.get(column)) for _, row in sheet.rows() if not isinstance(row, LeftOut))
+    return 1 if min((number for number in numbers if number is not None), default=0) == 1 else 0
+
+
+def _whole(cell: Any) -> int | None:
+    number = _real(cell)
+    return int(number) if number is not None and math.isfinite(number) and number == int(number) else None
+
+
+def _real(cell: Any) -> float | None:
+    if not isinstance(cell, str | int | float):
+        return None
+    try:
+        return float(cell)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _score_or_none(cell: Any) -> float | None:
+    """Score in a cell: a truth value, one of the words for right and wrong, or a number."""
+    if isinstance(cell, str) and cell.strip().lower() in RIGHT | WRONG:
+        return float(cell.strip().lower() in RIGHT)
+    number = _real(cell)
+    return None if number is None or math.isinf(number) else number
+
+
+def _score_cells(source: str, row: Row, slot: Slot) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name, column in slot.scores.items():
+        cell = row.get(column)
+        found[name] = _score_or_none(cell)
+        if cell is not None and found[name] is None:
+            raise _unreadable(source, column, cell, "a number, or a word for right or wrong")
+    return found
+
+
+def _fields(source: str, row: Row, slot: Slot, first_repeat: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {"model": slot.model}
+    for role, column in slot.roles.items():
+        cell = row.get(column)
+        if cell is None or role == "status":
+            continue
+        if role in INTEGERS:
+            number = _whole(cell)
+            if number is None:
+                raise _unreadable(source, column, cell, "a whole number")
+            fields[role] = number - first_repeat if role == "repeat" else number
+        elif role in REALS:
+            fields[role] = _real(cell)
+            if fields[role] is None:
+                raise _unreadable(source, column, cell, "a number")
+        else:
+            fields[role] = cell if role == "confidence" else as_text(cell)
+    return fields
+
+
+def _unreadable(source: str, column: str, cell: Any, wanted: str) -> ReadError:
+    return ReadError(
+        f"{source} must have {wanted} in column {column!r}, but has {str(cell)[:60]!r}. Write it so, leave "
+        "the cell empty, or pass keep_going=True to leave such rows out and count them."
+    )
+
+
+def _status(
+    source: str, row: Row, slot: Slot, fields: Mapping[str, Any], scores: Mapping[str, float | None]
+) -> str:
+    """Status as the table says; without one, a row with neither score nor answer never ran."""
+    column = slot.roles.get("status")
+    cell = None if column is None else row.get(column)
+    if column is not None and cell is not None:
+        word = str(cell).strip().lower()
+        word = STATUS_WORDS.get(word, word)
+        if word not in schema.STATUSES:
+            raise _unreadable(source, column, cell, f"one of {', '.join(schema.STATUSES)}")
+        return word
+    told = [*scores.values(), *(fields.get(role) for role in ("answer", "response"))]
+    says = bool(scores) or any(role in slot.roles for role in ("answer", "response"))
+    return "absent" if says and all(value is None for value in told) else schema.ANSWERED
+
+
+def _extras(row: Row, slots: list[Slot]) -> dict[str, Any]:
+    """Further columns of the row, kept under their own names."""
+    used = {name for slot in slots for name in (*slot.roles.values(), *slot.scores.values())}
+    return {
+        name: cell
+        for name, cell in row.items()
+        if name not in used
+        and name not in schema.NAMES
+        and not schema.is_score(name)
+        and isinstance(cell, str | int | float)
+    }
+
+
+def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}

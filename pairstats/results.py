@@ -1,0 +1,144 @@
+"""The folder that `pairstats run` writes, read back as one value."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pairstats.errors import PairstatsError, listed
+from pairstats.result import Estimates
+from pairstats.shown import cells_of, contrasts_of
+
+ESTIMATES = "estimates.parquet"
+CALIBRATION = "calibration.parquet"
+COMPLETENESS = "completeness"
+LEDGER = "ledger.csv"
+LEFT_OUT = "left_out.csv"
+PROVENANCE = "provenance.json"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Results:
+    """What a run left: estimates, completeness, and where they come from.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+    estimates : Estimates
+        Rows about cells, and rows of comparisons, which name their ``contrast``.
+    calibration : Estimates or None
+        One row a cell and bin of stated confidence.
+    completeness : pandas.DataFrame
+        One row a cell: ``planned``, one column a status, ``completeness`` in [0, 1], ``reasons``.
+    ledger, left_out : pandas.DataFrame or None
+        Which reader read which file; which records were left out, and why.
+    provenance : mapping
+        What made the numbers.
+    """
+
+    folder: Path
+    estimates: Estimates
+    completeness: pd.DataFrame
+    calibration: Estimates | None = None
+    ledger: pd.DataFrame | None = None
+    left_out: pd.DataFrame | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Results:
+        """Read a results folder.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            What ``pairstats run`` wrote.
+
+        Raises
+        ------
+        PairstatsError
+            When the folder does not exist or lacks the estimates or the completeness.
+        """
+        folder = Path(folder)
+        absent = [] if (folder / ESTIMATES).is_file() else [ESTIMATES]
+        if _table(folder, COMPLETENESS) is None:
+            absent.append(f"{COMPLETENESS}.parquet or {COMPLETENESS}.csv")
+        if absent:
+            found = "does not exist" if not folder.is_dir() else f"lacks {listed(absent)}"
+            raise PairstatsError(
+                f"A results folder holds {ESTIMATES} and the completeness, but {str(folder)!r} {found}. "
+                "`pairstats run protocol.toml -o results/` writes one."
+            )
+        estimates = Estimates.load(folder / ESTIMATES)
+        completeness = _table(folder, COMPLETENESS)
+        assert completeness is not None, "looked for above"
+        return cls(
+            folder=folder,
+            estimates=estimates,
+            completeness=completeness,
+            calibration=Estimates.load(folder / CALIBRATION) if (folder / CALIBRATION).is_file() else None,
+            ledger=_table(folder, "ledger"),
+            left_out=_table(folder, "left_out"),
+            provenance=_provenance(folder, estimates),
+        )
+
+    @property
+    def cells(self) -> Estimates:
+        """Estimates of single cells."""
+        return cells_of(self.estimates)
+
+    @property
+    def contrasts(self) -> Estimates:
+        """Estimates of comparisons."""
+        return contrasts_of(self.estimates)
+
+    @property
+    def name(self) -> str:
+        """Name of the protocol, or of the folder where there was none."""
+        protocol = self.estimates.provenance.get("protocol") or self.provenance.get("protocol")
+        named = protocol.get("name") if isinstance(protocol, Mapping) else None
+        return str(named or self.folder.resolve().name)
+
+    def __repr__(self) -> str:
+        planned, answered = (int(self.completeness[name].sum()) for name in ("planned", "answered"))
+        return (
+            f"Results of {self.name}: {len(self.cells)} estimates, {len(self.contrasts)} comparisons; "
+            f"{answered} of {planned} planned replies answered"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.estimates._repr_html_()}"
+
+
+def _table(folder: Path, stem: str) -> pd.DataFrame | None:
+    """Table of a folder, from Parquet where there is one, else from CSV; None when there is neither."""
+    if (folder / f"{stem}.parquet").is_file():
+        return pd.read_parquet(folder / f"{stem}.parquet")
+    path = folder / f"{stem}.csv"
+    if not path.is_file():
+        return None
+    try:
+        frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+    return frame.assign(**{name: _number(frame[name]) for name in _NUMBERS if name in frame.columns})
+
+
+_NUMBERS = (
+    "planned", "answered", "unparsed", "truncated", "refused", "empty", "error", "absent", "completeness",
+)  # fmt: skip
+
+
+def _number(column: pd.Series) -> pd.Series:
+    return pd.to_numeric(column)
+
+
+def _provenance(folder: Path, estimates: Estimates) -> dict[str, Any]:
+    path = folder / PROVENANCE
+    written = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {**dict(estimates.provenance), **written}

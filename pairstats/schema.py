@@ -1,0 +1,309 @@
+"""The paired long format: one row is one decision.
+
+One model's answer to one item, in one presentation, under one condition, once. Everything that reads run
+files ends here, and everything that computes begins here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pairstats.errors import SchemaError, listed
+
+VERSION = "1"
+
+_WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the format.
+
+    Attributes
+    ----------
+    name : str
+    type : pyarrow.DataType
+    default : str or int or None
+        What an absent value becomes; None means that the column may be null.
+    meaning : str
+    """
+
+    name: str
+    type: pa.DataType
+    default: str | int | None
+    meaning: str
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("study", _WORD, "", "benchmark and version"),
+    Column("split", _WORD, None, "stratum"),
+    Column("category", _WORD, None, "what the item tests"),
+    Column("family", pa.string(), "", "resampling unit"),
+    Column("item", pa.string(), "", "one question"),
+    Column("variant", _WORD, "base", "presentation of the item"),
+    Column("model", _WORD, "", "who answered, dated version"),
+    Column("condition", _WORD, "default", "framing, thinking on or off, instruction, dose"),
+    Column("repeat", pa.int16(), 0, "replicate call, counted from 0"),
+    Column("run", _WORD, "", "which run or version of the benchmark"),
+    Column("platform", _WORD, "", "who served the model or wrote the log"),
+    Column("status", _WORD, "", "what became of the request"),
+    Column("reason", _WORD, None, "why: rate_limit, timeout, max_tokens, content_filter ..."),
+    Column("answer", pa.string(), None, "canonical answer, compared for flips"),
+    Column("gold", pa.string(), None, "canonical key"),
+    Column("score", pa.float64(), None, "primary score, in [0, 1] unless declared"),
+    Column("confidence", pa.float64(), None, "stated probability in [0, 1]"),
+    Column("outcome", _WORD, None, "behaviour class"),
+    Column("input_tokens", pa.int64(), None, "tokens read"),
+    Column("output_tokens", pa.int64(), None, "tokens written"),
+    Column("latency_s", pa.float64(), None, "seconds"),
+    Column("cost_usd", pa.float64(), None, "US dollars"),
+    Column("response", pa.string(), None, "raw text, so that it can be scored again"),
+    Column("source", pa.string(), "", "raw file and record"),
+)
+
+NAMES: tuple[str, ...] = tuple(column.name for column in COLUMNS)
+KEY: tuple[str, ...] = (
+    "study", "run", "platform", "family", "item", "variant", "model", "condition", "repeat",
+)  # fmt: skip
+
+ANSWERED = "answered"
+NO_ANSWER: tuple[str, ...] = ("unparsed", "truncated", "refused", "empty")
+"""The model's own doing: scored wrong or missing, as the user declares."""
+MISSING: tuple[str, ...] = ("error", "absent")
+"""Not the model's doing: coverage, never a wrong answer."""
+STATUSES: tuple[str, ...] = (ANSWERED, *NO_ANSWER, *MISSING)
+
+_BY_NAME = {column.name: column for column in COLUMNS}
+_MUST_BE_WRITTEN = ("family", "item", "model", "status")
+_IN_UNIT_RANGE = ("confidence",)
+
+
+def arrow_schema() -> pa.Schema:
+    """Arrow schema of the format's own columns.
+
+    Returns
+    -------
+    pyarrow.Schema
+
+    Examples
+    --------
+    >>> arrow_schema().field("repeat").type
+    DataType(int16)
+    """
+    return pa.schema([pa.field(c.name, c.type, nullable=c.default is None) for c in COLUMNS])
+
+
+def is_score(name: str) -> bool:
+    """Whether a column holds a score: ``score`` itself or ``score_<name>``."""
+    return name == "score" or name.startswith("score_")
+
+
+def conform(table: pa.Table) -> pa.Table:
+    """Bring a table to the format's column order, types and defaults; further columns follow, unchanged.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Any subset of the format's columns, and any others.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    SchemaError
+        When a column cannot take its type; every such column is named.
+
+    Examples
+    --------
+    >>> conform(pa.table({"item": ["q1"], "model": ["m"]})).column("variant").to_pylist()
+    ['base']
+    """
+    faults: list[str] = []
+    arrays: dict[str, Any] = {}
+    for column in COLUMNS:
+        try:
+            arrays[column.name] = _conform_column(table, column)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            faults.append(f"column '{column.name}' must be {column.type}: {error}")
+    if faults:
+        raise SchemaError("The records do not fit the paired long format: " + "; ".join(faults), faults)
+    for name in table.column_names:
+        if name not in arrays:
+            arrays[name] = table.column(name).cast(pa.float64()) if is_score(name) else table.column(name)
+    return pa.table(arrays).replace_schema_metadata(_metadata(table))
+
+
+def _conform_column(table: pa.Table, column: Column) -> pa.ChunkedArray:
+    if column.name not in table.column_names:
+        return pa.chunked_array([pa.array([column.default] * table.num_rows, column.type)])
+    values = table.column(column.name)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    target = pa.string() if pa.types.is_dictionary(column.type) else column.type
+    values = values.cast(target)
+    if column.default is not None:
+        values = pc.fill_null(values, pa.scalar(column.default, target))
+    return values.dictionary_encode() if pa.types.is_dictionary(column.type) else values
+
+
+def undictionary(table: pa.Table) -> pa.Table:
+    """Give the same table with every dictionary column as plain values."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+    return table
+
+
+def _metadata(table: pa.Table) -> dict[bytes, bytes]:
+    return {**(table.schema.metadata or {}), b"pairstats_schema": VERSION.encode()}
+
+
+def faults(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) -> list[str]:
+    """Find every way in which a table breaks the format.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        A table as `conform` returns it.
+    score_range : tuple of float, default (0, 1)
+        Declared range of the scores.
+
+    Returns
+    -------
+    list of str
+        One sentence a failure, with the first rows (counted from 0) and the number of them.
+    """
+    return [
+        *_missing_columns(table),
+        *_blank_ids(table),
+        *_bad_words(table),
+        *_out_of_range(table, score_range),
+        *_scored_without_answer(table),
+        *_duplicate_keys(table),
+    ]
+
+
+def validate(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) -> pa.Table:
+    """Conform a table to the paired long format and check every invariant at once.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    score_range : tuple of float, default (0, 1)
+        Declared range of the scores.
+
+    Returns
+    -------
+    pyarrow.Table
+        The table with the format's columns, types and defaults.
+
+    Raises
+    ------
+    SchemaError
+        With all failures, not only the first; ``error.findings`` lists them.
+
+    Examples
+    --------
+    >>> rows = {"family": ["f", "f"], "item": ["q", "q"], "model": ["m", "m"], "status": ["answered"] * 2}
+    >>> validate(pa.table(rows))
+    Traceback (most recent call last):
+        ...
+    pairstats.errors.SchemaError: The records break the paired long format in 1 way...
+    """
+    conformed = conform(table)
+    found = faults(conformed, score_range=score_range)
+    if found:
+        ways = "1 way" if len(found) == 1 else f"{len(found)} ways"
+        raise SchemaError(
+            f"The records break the paired long format in {ways}:\n- " + "\n- ".join(found), found
+        )
+    return conformed
+
+
+def _missing_columns(table: pa.Table) -> Iterator[str]:
+    absent = [name for name in NAMES if name not in table.column_names]
+    if absent:
+        yield f"columns are missing: {listed(absent, 30)}"
+
+
+def _rows(mask: Any) -> list[int]:
+    return pc.indices_nonzero(pc.fill_null(mask, False)).to_pylist()
+
+
+def _at(rows: Iterable[int]) -> str:
+    rows = list(rows)
+    more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+    return ("row " if len(rows) == 1 else "rows ") + ", ".join(map(str, rows[:3])) + more
+
+
+def _plain(table: pa.Table, name: str) -> pa.ChunkedArray:
+    values = table.column(name)
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def _blank_ids(table: pa.Table) -> Iterator[str]:
+    for name in _MUST_BE_WRITTEN:
+        if name in table.column_names:
+            rows = _rows(pc.equal(_plain(table, name), ""))
+            if rows:
+                yield f"'{name}' is blank in {_at(rows)}"
+    if "repeat" in table.column_names:
+        rows = _rows(pc.less(table.column("repeat"), 0))
+        if rows:
+            yield f"'repeat' counts from 0, but is negative in {_at(rows)}"
+
+
+def _bad_words(table: pa.Table) -> Iterator[str]:
+    if "status" not in table.column_names:
+        return
+    status = _plain(table, "status")
+    known = pc.is_in(status, value_set=pa.array([*STATUSES, ""]))
+    rows = _rows(pc.invert(known))
+    if rows:
+        found = sorted(set(status.take(pa.array(rows)).to_pylist()))
+        yield f"'status' must be one of {', '.join(STATUSES)}, but is {listed(found)} in {_at(rows)}"
+
+
+def _out_of_range(table: pa.Table, score_range: tuple[float, float]) -> Iterator[str]:
+    ranges = {name: score_range for name in table.column_names if is_score(name)}
+    ranges |= {name: (0.0, 1.0) for name in _IN_UNIT_RANGE if name in table.column_names}
+    for name, (low, high) in ranges.items():
+        values = table.column(name)
+        finite = pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high))
+        rows = _rows(pc.and_(pc.is_valid(values), pc.invert(pc.fill_null(finite, False))))
+        if rows:
+            yield f"'{name}' must lie in [{low:g}, {high:g}], but does not in {_at(rows)}"
+
+
+def _scored_without_answer(table: pa.Table) -> Iterator[str]:
+    if not {"status", "score"} <= set(table.column_names):
+        return
+    missing = pc.is_in(_plain(table, "status"), value_set=pa.array(MISSING))
+    rows = _rows(pc.and_(missing, pc.is_valid(table.column("score"))))
+    if rows:
+        yield f"a row with status 'error' or 'absent' must have no score, but has one in {_at(rows)}"
+
+
+def _duplicate_keys(table: pa.Table) -> Iterator[str]:
+    if not set(KEY) <= set(table.column_names):
+        return
+    keys = pa.table({name: _plain(table, name) for name in KEY})
+    counted = keys.append_column("n", pa.array([1] * keys.num_rows, pa.int64()))
+    groups = counted.group_by(list(KEY)).aggregate([("n", "sum")])
+    twice = groups.filter(pc.greater(groups.column("n_sum"), 1))
+    if not twice.num_rows:
+        return
+    first = {name: twice.column(name)[0].as_py() for name in KEY}
+    mask = None
+    for name, value in first.items():
+        same = pc.equal(keys.column(name), pa.scalar(value, keys.column(name).type))
+        mask = same if mask is None else pc.and_(mask, same)
+    shown = ", ".join(f"{name}={value!r}" for name, value in first.items() if value != "")
+    yield f"{twice.num_rows} keys occur more than once; the first, {shown}, in {_at(_rows(mask))}"

@@ -1,0 +1,174 @@
+"""Sums over families: the only thing that estimates, intervals and tests ever read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairstats.errors import PairingError
+from pairstats.estimands import SUMS, Estimand, Rows
+
+Cell = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Values of every unit in every cell, repeats averaged.
+
+    Attributes
+    ----------
+    families : tuple of str
+        Families, sorted.
+    family_of : ndarray of int, shape (U,)
+        Position of each unit's family in `families`.
+    cells : tuple of tuple of str
+        Levels of the cell factors, sorted.
+    num, den : ndarray, shape (U, C)
+        Numerator and denominator of each unit: means over its valid repeats; 0 where there is none.
+    n_valid, n_planned, n_blank : ndarray of int, shape (U, C)
+        Replies that count, that were planned, and that count without holding an answer.
+    """
+
+    families: tuple[str, ...]
+    family_of: np.ndarray
+    cells: tuple[Cell, ...]
+    num: np.ndarray
+    den: np.ndarray
+    n_valid: np.ndarray
+    n_planned: np.ndarray
+    n_blank: np.ndarray
+
+    @classmethod
+    def collect(
+        cls, rows: Rows, estimand: Estimand, family: str, cells: Sequence[str], unit: Sequence[str]
+    ) -> Units:
+        """Run the estimand's reduction on whatever engine holds the rows and lay the result out densely."""
+        keys = [family, *cells, *unit]
+        reduced = estimand.reduce(rows, [family, *cells], unit).collect()
+        frame = pd.DataFrame({name: reduced[name].to_numpy() for name in [*keys, *SUMS]})
+        return cls._dense(frame.sort_values(keys, kind="stable", ignore_index=True), family, cells, unit)
+
+    @classmethod
+    def _dense(cls, frame: pd.DataFrame, family: str, cells: Sequence[str], unit: Sequence[str]) -> Units:
+        row, units = _positions(frame, [family, *unit])
+        column, levels = _positions(frame, list(cells))
+        shape = (len(units), len(levels))
+        arrays = {}
+        for name in SUMS:
+            dense = np.zeros(shape, dtype=float if name in ("num", "den") else np.int64)
+            dense[row, column] = frame[name].to_numpy()
+            arrays[name] = dense
+        repeats = np.maximum(arrays["n_valid"], 1)
+        names = [unit_key[0] for unit_key in units]
+        families, family_of = np.unique(np.asarray(names, dtype=object), return_inverse=True)
+        return cls(
+            tuple(families), family_of, tuple(levels),
+            arrays["num"] / repeats, arrays["den"] / repeats,
+            arrays["n_valid"], arrays["n_planned"], arrays["n_blank"],
+        )  # fmt: skip
+
+    def position(self, cell: Cell) -> int:
+        """Column of a cell."""
+        return self.cells.index(cell)
+
+    def common(self, columns: Sequence[int]) -> np.ndarray:
+        """Units that count in every one of the cells, as a mask of shape (U,)."""
+        return (self.n_valid[:, list(columns)] > 0).all(axis=1)
+
+    def add_up(self, columns: Sequence[int], chosen: np.ndarray, weight: str) -> FamilySums:
+        """Add the chosen units up by family; with family weights every family counts once."""
+        num = _by_family(self.num[:, list(columns)][chosen], self.family_of[chosen], len(self.families))
+        den = _by_family(self.den[:, list(columns)][chosen], self.family_of[chosen], len(self.families))
+        if weight == "family":
+            num = np.divide(num, den, out=np.zeros_like(num), where=den > 0)
+            den = (den > 0).astype(float)
+        kept = (den > 0).any(axis=1)
+        return FamilySums(tuple(np.asarray(self.families, dtype=object)[kept]), num[kept], den[kept])
+
+    def bounds(self, column: int, ends: tuple[float, float], weight: str) -> tuple[float, float] | None:
+        """Worst and best case of one cell: every missing reply at one end of the range, then at the other.
+
+        Notes
+        -----
+        Manski's bounds: every planned reply counts. They are defined for estimands whose denominator is 1 a
+        unit; for a share of a random subset they are None.
+        """
+        planned = self.n_planned[:, column]
+        units = planned > 0
+        valid = self.n_valid[units, column]
+        if np.any(self.den[units, column][valid > 0] != 1) or not units.any():
+            return None
+        observed = self.num[units, column] * valid
+        limits = []
+        for end in ends:
+            filled = (observed + end * (planned[units] - valid)) / planned[units]
+            sums = _by_family(filled[:, None], self.family_of[units], len(self.families))[:, 0]
+            count = _by_family(np.ones((units.sum(), 1)), self.family_of[units], len(self.families))[:, 0]
+            has = count > 0
+            by_item = sums.sum() / count.sum()
+            limits.append(float(np.mean(sums[has] / count[has]) if weight == "family" else by_item))
+        return limits[0], limits[1]
+
+    def digest(self) -> str:
+        """Digest of the values, whatever the order in which rows were read."""
+        state = hashlib.sha256(repr((self.families, self.cells)).encode())
+        for array in (self.family_of, self.num, self.den, self.n_valid, self.n_planned):
+            state.update(np.ascontiguousarray(array).tobytes())
+        return state.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class FamilySums:
+    """Totals of each family in each cell.
+
+    Attributes
+    ----------
+    families : tuple of str
+        Families with any value, G of them.
+    num, den : ndarray, shape (G, C)
+        Totals of the numerator and of the denominator.
+    """
+
+    families: tuple[str, ...]
+    num: np.ndarray
+    den: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.families)
+
+    def value(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Ratio of totals in each cell, under weights of shape (..., G); all ones by default."""
+        weights = np.ones(len(self)) if weights is None else weights
+        num, den = weights @ self.num, weights @ self.den
+        return np.divide(num, den, out=np.full_like(num, np.nan), where=den > 0)
+
+
+def _positions(frame: pd.DataFrame, keys: list[str]) -> tuple[np.ndarray, list[tuple[Any, ...]]]:
+    """Position of each row's key among the sorted distinct keys, and these keys."""
+    if not keys:
+        return np.zeros(len(frame), dtype=np.intp), [()]
+    rows = list(zip(*(frame[key] for key in keys), strict=True))
+    distinct = sorted(set(rows), key=_sort_key)
+    order = {key: position for position, key in enumerate(distinct)}
+    return np.fromiter((order[row] for row in rows), dtype=np.intp, count=len(rows)), distinct
+
+
+def _sort_key(key: tuple[Any, ...]) -> tuple[str, ...]:
+    if any(part is None or part != part for part in key):
+        raise PairingError(
+            "A column that makes cells or units must not be null, but some rows have none there. Fill it, or "
+            "leave those rows out with panel.where()."
+        )
+    return tuple(map(str, key))
+
+
+def _by_family(values: np.ndarray, family_of: np.ndarray, n_families: int) -> np.ndarray:
+    """Sum rows of the same family; shape (F, C)."""
+    sums = np.zeros((n_families, values.shape[1]))
+    np.add.at(sums, family_of, values)
+    return sums

@@ -1,0 +1,28 @@
+"""Where the shared reference material lies, and the tests that need it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+"""Reference values and sample logs beside the project; absent in a plain checkout."""
+
+needs_shared = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="the shared reference folder is not beside this checkout"
+)
+
+
+def reference(topic: str, *prefixes: str) -> list[Any]:
+    """Reference vectors of one topic as pytest parameters, or one skipped parameter without the folder."""
+    path = SHARED / "reference" / f"{topic}.json"
+    if not path.is_file():
+        return [pytest.param(None, marks=needs_shared, id=f"{topic}-absent")]
+    vectors = json.loads(path.read_text())
+    chosen = [v for v in vectors if not prefixes or v["name"].startswith(prefixes)]
+    assert chosen, f"no reference vector of {topic} starts with {prefixes}"
+    return [pytest.param(v, id=v["name"]) for v in chosen]
