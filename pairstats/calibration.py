@@ -55,7 +55,8 @@ def calibration_curve(
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"family": list("abcd"), "item": list("abcd"), "model": "m",
     ...                      "score": [1.0, 1.0, 0.0, 1.0], "confidence": [0.9, 0.9, 0.9, 0.2]})
-    >>> calibration_curve(Panel(rows), bins="distinct").frame[["conf_mean", "estimate"]].round(3).values.tolist()
+    >>> curve = calibration_curve(Panel(rows), bins="distinct")
+    >>> curve.frame[["conf_mean", "estimate"]].round(3).values.tolist()
     [[0.2, 1.0], [0.9, 0.667]]
     """
     panel.require(confidence, score)

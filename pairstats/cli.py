@@ -105,7 +105,9 @@ def _command(
 
 def _add_normalize(commands: Any) -> None:
     parser = _command(commands, "normalize", _normalize, "read raw run files into one table of records")
-    parser.add_argument("raw", nargs="+", metavar="RAW", help="files, folders or patterns; MODEL=FILE names a model")
+    parser.add_argument(
+        "raw", nargs="+", metavar="RAW", help="files, folders or patterns; MODEL=FILE names a model"
+    )
     parser.add_argument("-o", "--output", type=Path, help="records file to write (.parquet or .csv)")
     for name in MAPPED:
         parser.add_argument(f"--{name}", metavar="PATH", help=argparse.SUPPRESS)
@@ -113,18 +115,28 @@ def _add_normalize(commands: Any) -> None:
         "columns", f"--{', --'.join(MAPPED)}: a dotted path in the raw record, a column, or COLUMN~PATTERN "
         "whose first group is taken",
     )  # fmt: skip
-    columns.add_argument("--set", action="append", default=[], metavar="COLUMN=VALUE", help="a constant column")
+    columns.add_argument(
+        "--set", action="append", default=[], metavar="COLUMN=VALUE", help="a constant column"
+    )
     columns.add_argument("--score", metavar="NAME", help="primary score, where a file holds several")
     columns.add_argument("--confidence-scale", action="append", default=[], metavar="[MODEL=]NUMBER",
                          help="stated confidence that means certainty, for example 100")  # fmt: skip
     columns.add_argument("--filter", help="filter whose lines are wanted (lm-evaluation-harness)")
-    parser.add_argument("--answers", metavar="KIND", help="parse and score every reply again: choice, number, text, ...")
-    parser.add_argument("--answer-field", metavar="FIELD", help="JSON field that holds the answer; '' for plain text")
+    parser.add_argument(
+        "--answers", metavar="KIND", help="parse and score every reply again: choice, number, text, ..."
+    )
+    parser.add_argument(
+        "--answer-field", metavar="FIELD", help="JSON field that holds the answer; '' for plain text"
+    )
     parser.add_argument("--options", metavar="PATH", help="option map of an item, for --answers choice")
     parser.add_argument("--items", type=Path, help="item table (CSV, JSONL, Parquet), joined on the item id")
     parser.add_argument("--item-key", metavar="COLUMN", help="its id column")
-    parser.add_argument("--planned", action="store_true", help="items of the table that never ran become absent rows")
-    parser.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help="items to leave out, counted")
+    parser.add_argument(
+        "--planned", action="store_true", help="items of the table that never ran become absent rows"
+    )
+    parser.add_argument(
+        "--exclude", action="append", default=[], metavar="PATTERN", help="items to leave out, counted"
+    )
     parser.add_argument("--reader", metavar="NAME", help="use this reader only")
     parser.add_argument("--keep-going", action="store_true", help="leave broken records out and list them")
 
@@ -144,7 +156,7 @@ def _normalize(given: argparse.Namespace) -> int:
     if given.json:
         counts = records.ledger[["records", "rows", "left_out", "merged"]].sum()
         _print_json({"files": json.loads(records.ledger.to_json(orient="records")),
-                     **{name: int(n) for name, n in counts.items()}, "output": written})  # fmt: skip
+                     **{str(name): int(n) for name, n in counts.items()}, "output": written})  # fmt: skip
     else:
         print(records.summary())
         if len(records.left_out):
@@ -230,7 +242,8 @@ def _check(given: argparse.Namespace) -> int:
         from pairstats.run import check_protocol
 
         found = check_protocol(given.file)
-        what = f"{given.file}: protocol {found['name']!r}, {found['estimands']} estimands, {found['contrasts']} contrasts"
+        counted = f"{found['estimands']} estimands, {found['contrasts']} contrasts"
+        what = f"{given.file}: protocol {found['name']!r}, {counted}"
     else:
         from pairstats.records import load_records
 
@@ -274,7 +287,9 @@ def _say_where(given: argparse.Namespace) -> None:
     if given.no_report:
         print(f"Tables: {tables}")
     else:
-        print(f"Tables: {tables}; figures: {given.output / 'figures'}; report: {given.output / 'report.html'}")
+        print(
+            f"Tables: {tables}; figures: {given.output / 'figures'}; report: {given.output / 'report.html'}"
+        )
 
 
 def _draw(given: argparse.Namespace) -> int:
@@ -310,7 +325,9 @@ def _progress(given: argparse.Namespace) -> Iterator[Callable[[str], None]]:
     from pairstats.run import STEPS
 
     if not sys.stderr.isatty():
-        yield lambda name: print(f"[{STEPS.index(name) + 1}/{len(STEPS)}] {name}", file=sys.stderr, flush=True)
+        yield lambda name: print(
+            f"[{STEPS.index(name) + 1}/{len(STEPS)}] {name}", file=sys.stderr, flush=True
+        )
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

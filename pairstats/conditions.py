@@ -18,6 +18,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, ">=": operator.ge, "<=": operator.le, ">": operator.gt,
     "<": operator.lt,
 }  # fmt: skip
+_WORD = re.compile(r"[^\s\"'<>=!]+")
 _COMPARISON = re.compile(r"\s*(\w+)\s*(==|!=|>=|<=|>|<)\s*(.+?)\s*")
 
 
@@ -90,14 +91,17 @@ def _comparison(part: str, whole: str) -> Comparison:
     match = _COMPARISON.fullmatch(part)
     if match is None:
         raise PairstatsError(
-            f"A condition must read `<column> <operator> <value>`, joined by `and`, but {part!r} in {whole!r} "
-            "does not. Write for example `confidence >= 0.9 and score < 1`."
+            f"A condition must read `<column> <operator> <value>`, joined by `and`, but {part!r} in "
+            f"{whole!r} does not. Write for example `confidence >= 0.9 and score < 1`."
         )
     column, symbol, value = match.groups()
     try:
         parsed = json.loads(value)
     except json.JSONDecodeError:
-        parsed = value.strip("'\"")
+        parsed = value if _WORD.fullmatch(value) else None
     if not isinstance(parsed, str | float | int | bool):
-        raise PairstatsError(f"A condition compares with a word or a number, but {whole!r} has {value!r}.")
+        raise PairstatsError(
+            f"A condition compares with a word or a number, but {whole!r} has {value!r}. Put several words "
+            "in double quotes."
+        )
     return Comparison(column, symbol, parsed)

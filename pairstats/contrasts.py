@@ -27,7 +27,9 @@ class Comparison(Protocol):
     """Anything that picks pairs among the levels of a factor."""
 
     @property
-    def factor(self) -> str: ...
+    def factor(self) -> str:
+        """Column whose levels are compared."""
+        ...
 
     def pairs(self, levels: Sequence[str]) -> list[Pair]:
         """Pairs to compare, in the order of the results."""
@@ -54,7 +56,8 @@ class Pairwise:
         """All pairs in the order of the levels."""
         if len(levels) < 2:
             raise PairstatsError(
-                f"A pairwise comparison needs at least 2 levels of {self.factor!r}, but there is {listed(levels)}."
+                f"A pairwise comparison needs at least 2 levels of {self.factor!r}, but there is "
+                f"{listed(levels)}."
             )
         return [Pair(a, b) for a, b in itertools.combinations(levels, 2)]
 

@@ -53,10 +53,10 @@ def one_of(name: str, value: object, allowed: Iterable[object]) -> None:
 
     Examples
     --------
-    >>> one_of("alternative", "bigger", ["two-sided", "less", "greater"])
+    >>> one_of("kind", "exact", ["jeffreys", "cp"])
     Traceback (most recent call last):
         ...
-    pairstats.errors.PairstatsError: `alternative` must be one of 'two-sided', 'less', 'greater', but got 'bigger'.
+    pairstats.errors.PairstatsError: `kind` must be one of 'jeffreys', 'cp', but got 'exact'.
     """
     options = list(allowed)
     if value not in options:

@@ -53,9 +53,9 @@ def estimate(
     ...                      "score": [1.0] * 17 + [0.0] * 3})
     >>> estimate(Panel(rows), Mean("score"))
     estimand model estimate [95 %]         families missing method
-    accuracy m     0.850    [0.652, 0.956] 20       0       family-jeffreys
+    accuracy m     0.850    [0.651, 0.956] 20       0       family-jeffreys
     """
-    if not hasattr(estimand, "reduce"):
+    if isinstance(estimand, Sequence):
         return concat([
             estimate(panel, one, interval=interval, confidence_level=confidence_level, alternative=alternative)
             for one in estimand
@@ -112,7 +112,8 @@ def contrast(
     --------
     >>> import pandas as pd
     >>> from pairstats import Mean, Panel, Pairwise
-    >>> a = pd.DataFrame({"item": [f"q{i}" for i in range(12)], "model": "a", "score": [1.0] * 10 + [0.0] * 2})
+    >>> items = [f"q{i}" for i in range(12)]
+    >>> a = pd.DataFrame({"item": items, "model": "a", "score": [1.0] * 10 + [0.0] * 2})
     >>> b = a.assign(model="b", score=[1.0] * 2 + [0.0] * 10)
     >>> rows = pd.concat([a, b]).assign(family=lambda t: t["item"])
     >>> contrast(Panel(rows), Mean("score"), Pairwise("model")).frame["p_value"].item()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,9 @@ import numpy as np
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import tails
+from pairstats.numeric.draws import derived_seed
 from pairstats.numeric.family import dirichlet_weights, family_interval
+from pairstats.numeric.limits import order_statistic, quantile_error
 from pairstats.numeric.resample import bootstrap_interval
 from pairstats.numeric.sandwich import cr2_interval
 
@@ -115,7 +117,7 @@ class FamilyInterval:
         confidence_level : float
         alternative : {"two-sided", "less", "greater"}
         """
-        seed = seed_of(num, den)
+        seed = derived_seed(np.hstack([num, den]))
         weights = dirichlet_weights(len(num), DRAWS, kind=self.kind, rng=seed)
         sizes = den.max(axis=0) if self.kind == "cp" else den.mean(axis=0)
         all_num = np.vstack([num, *(end * sizes for end in ends)])
@@ -129,10 +131,11 @@ class FamilyInterval:
                 limits.append(open_end)
                 continue
             rows = weights.rows(side)  # type: ignore[arg-type]
-            draws = value(rows @ all_num, rows @ all_den)
-            limit, error = _quantile(draws, tail if side == "low" else 1 - tail)
-            limits.append(limit)
-            errors.append(error)
+            ordered = np.sort(value(rows @ all_num, rows @ all_den))
+            level = tail if side == "low" else 1 - tail
+            quantile = functools.partial(order_statistic, ordered)
+            limits.append(quantile(level))
+            errors.append(quantile_error(level, quantile, DRAWS, "percentile", 0.0))
         return Limits(limits[0], limits[1], f"{self.name} (Monte Carlo)", max(errors), seed)
 
 
@@ -174,7 +177,7 @@ class Bootstrap:
         )  # fmt: skip
         if found.collapsed:
             return self._collapsed(totals, found, confidence_level, alternative)
-        few = found.n_off_mode < 10
+        few = (found.n_off_mode or 0) < 10
         notes = (
             f"only {found.n_off_mode} families differ from the modal score: the bootstrap is not "
             "trustworthy below 10",
@@ -237,19 +240,3 @@ def as_interval(interval: IntervalKind | str) -> IntervalKind:
             f"`interval` must be a name or one of FamilyInterval, Bootstrap, CR2, not {interval!r}."
         )
     return interval
-
-
-def seed_of(*arrays: np.ndarray) -> int:
-    """Seed derived from family totals, whatever the order of the families."""
-    rows = np.round(np.column_stack([np.atleast_2d(a.T).T for a in arrays]), 12) + 0.0
-    ordered = rows[np.lexsort(rows.T[::-1])]
-    return int.from_bytes(hashlib.sha256(np.ascontiguousarray(ordered).tobytes()).digest()[:4], "big")
-
-
-def _quantile(draws: np.ndarray, probability: float) -> tuple[float, float]:
-    """Sample quantile and its Monte-Carlo standard error, from the spread of neighbouring order statistics."""
-    ordered = np.sort(draws)
-    n = len(ordered)
-    spread = math.sqrt(n * probability * (1 - probability))
-    below, above = (int(np.clip(round(n * probability + s * spread), 0, n - 1)) for s in (-1, 1))
-    return float(np.quantile(ordered, probability)), float(ordered[above] - ordered[below]) / 2

@@ -10,7 +10,8 @@ import numpy as np
 
 from pairstats.contrasts import Comparison, Pair
 from pairstats.errors import PairingError, PairstatsError, listed
-from pairstats.intervals import FamilyInterval, Totals, seed_of
+from pairstats.intervals import FamilyInterval, Totals
+from pairstats.numeric.draws import derived_seed
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.swap import swap_test
 from pairstats.rows import Asked, blank_notes, family_notes, joined, limit_columns, numbers
@@ -20,20 +21,31 @@ TIE = 1e-9
 
 
 def paired_units(asked: Asked, factor: str, cells: Sequence[str]) -> tuple[Units, str]:
-    """Units in which cells of different levels of the factor meet, and how they were paired."""
+    """Collect units in which different levels of the factor meet, and say how they were paired.
+
+    Where the levels share no unit but every family has just one in each cell, families are the pairs.
+    """
     panel, estimand = asked.panel, asked.estimand
     unit = tuple(name for name in estimand.unit(panel.unit) if name != factor)
     units = Units.collect(panel.rows(), estimand, panel.family, cells, unit)
-    if not unit or (units.n_valid > 0).sum(axis=1).max(initial=0) > 1 or len(units.cells) < 2:
+    if not unit or _levels_meet(units, cells.index(factor)):
         return units, ""
     whole = Units.collect(panel.rows(), estimand, panel.family, cells, ())
-    if (units.n_valid > 0).sum() == (whole.n_valid > 0).sum():
+    if (units.n_planned > 0).sum() == (whole.n_planned > 0).sum():
         return whole, "paired by family"
     raise PairingError(
-        f"No {' and '.join(unit)} is shared by two levels of {factor!r}, and families hold several, so that it "
-        "is not known which belong together. Map item= to an id that the levels share, or give the panel "
+        f"No {' and '.join(unit)} is shared by two levels of {factor!r}, and families hold several, so that "
+        "it is not known which belong together. Map item= to an id that the levels share, or give the panel "
         "unit=() to compare family totals."
     )
+
+
+def _levels_meet(units: Units, factor: int) -> bool:
+    """Whether any unit was planned in two levels of the factor, or there is one level only."""
+    levels = sorted({cell[factor] for cell in units.cells})
+    at = [[c for c, cell in enumerate(units.cells) if cell[factor] == level] for level in levels]
+    planned = np.column_stack([(units.n_planned[:, columns] > 0).any(axis=1) for columns in at])
+    return len(levels) < 2 or bool((planned.sum(axis=1) > 1).any())
 
 
 Sides = tuple[list[int], list[int]]
@@ -89,6 +101,7 @@ def _columns(
 def pair_row(
     asked: Asked, units: Units, sides: Sides, labels: Mapping[str, Any], paired: str
 ) -> dict[str, Any]:
+    """Make the row of one pair; one without any common value says why."""
     first, second = sides
     columns = [*first, *second]
     chosen = units.common(columns)
@@ -99,11 +112,9 @@ def pair_row(
     }  # fmt: skip
     sums = units.add_up(columns, chosen, asked.estimand.weight)
     notes = [*([paired] if paired else []), *_lost(units, sides), *blank_notes(units, columns, chosen)]
-    if not len(sums):
-        return row | {
-            "n_families": 0,
-            "note": joined(["no results: no unit is answered on both sides", *notes]),
-        }
+    if not len(sums) or (sums.den.sum(axis=0) == 0).any():
+        why = "no unit is answered on both sides" if not chosen.any() else "one side has nothing to count"
+        return row | {"n_families": 0, "note": joined([f"no results: {why}", *notes])}
     row |= _discordant(units, sides, chosen)
     same = bool(np.all(np.abs(sums.den - sums.den[:, :1]) < TIE))
     return row | (_shared(asked, sums, notes) if same else _unshared(asked, sums, notes))
@@ -132,15 +143,17 @@ def _unshared(asked: Asked, sums: FamilySums, notes: Sequence[str]) -> dict[str,
     chosen = asked.interval or FamilyInterval()
     if not isinstance(chosen, FamilyInterval) or asked.estimand.bounds is None:
         raise PairstatsError(
-            f"A difference of two ratios with different denominators takes a family interval and a known range, "
-            f"but interval={chosen!r} and bounds={asked.estimand.bounds!r} were given."
+            "A difference of two ratios with different denominators takes a family interval and a known "
+            f"range, but interval={chosen!r} and bounds={asked.estimand.bounds!r} were given."
         )
     low, high = asked.estimand.bounds
     ends = (np.array([low, high]), np.array([high, low]))
     limits = chosen.limits_of(
         _ratio_difference, sums.num, sums.den, ends, asked.level, asked.alternative
     )  # fmt: skip
-    test = swap_test(sums.num, sums.den, alternative=asked.alternative, rng=seed_of(sums.num, sums.den))
+    test = swap_test(
+        sums.num, sums.den, alternative=asked.alternative, rng=derived_seed(np.hstack([sums.num, sums.den]))
+    )
     value = sums.value()
     return limit_columns(limits) | {
         "estimate": float(value[0] - value[1]), "n_families": len(sums), "statistic": test.statistic,
@@ -156,11 +169,12 @@ def _ratio_difference(num: np.ndarray, den: np.ndarray) -> np.ndarray:
 
 def _discordant(units: Units, sides: Sides, chosen: np.ndarray) -> dict[str, int]:
     """Count units in which one side is higher; units without a denominator are neither."""
-    first, second = (
-        np.divide(units.num[:, s], units.den[:, s], out=np.full_like(units.num[:, s], np.nan), where=units.den[:, s] > 0)
-        .mean(axis=1)[chosen]
-        for s in sides
-    )  # fmt: skip
+
+    def mean(side: list[int]) -> np.ndarray:
+        num, den = units.num[:, side][chosen], units.den[:, side][chosen]
+        return np.mean(np.divide(num, den, out=np.full_like(num, np.nan), where=den > 0), axis=1)
+
+    first, second = (mean(side) for side in sides)
     return {
         "n_first_only": int(np.sum(first > second + TIE)),
         "n_second_only": int(np.sum(second > first + TIE)),

@@ -226,7 +226,12 @@ def _with_defaults(frame: Rows, roles: set[str]) -> Rows:
             f"The records have no column {listed(absent, 10)}; they have {listed(names, 60)}. Map it in "
             "read_runs(), or say family=, cells= or unit= of the panel."
         )
-    defaults = {"variant": "base", "condition": "default", "status": ANSWERED, "repeat": 0}
+    defaults: dict[str, str | int] = {
+        "variant": "base",
+        "condition": "default",
+        "status": ANSWERED,
+        "repeat": 0,
+    }
     fill = [nw.lit(value).alias(name) for name, value in defaults.items() if name not in names]
     frame = frame.with_columns(*fill) if fill else frame
     ids = [name for name in frame.collect_schema().names() if name in (_IDS | roles) and name != "repeat"]

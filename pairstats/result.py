@@ -53,9 +53,9 @@ class Estimates:
     Examples
     --------
     >>> rows = [{"estimand": "accuracy", "model": "m", "estimate": 0.85, "conf_low": 0.75, "conf_high": 0.91}]
-    >>> print(Estimates.from_rows(rows, factors=("model",)))
-    estimand model  estimate  [95 %]  families  missing  method
-    accuracy m         0.850  [0.750, 0.910]  ...
+    >>> Estimates.from_rows(rows, factors=("model",))
+    estimand model estimate [95 %]
+    accuracy m     0.850    [0.750, 0.910]
     """
 
     frame: pd.DataFrame
@@ -155,7 +155,7 @@ class Estimates:
         """Columns a reader needs, as text; what is empty everywhere is left away."""
         frame = self.frame
         level = " / ".join(_levels(frame)) or "interval"
-        shown = {
+        shown: dict[str, Any] = {
             name: frame[name].map(_text) for name in (*LABELS, *self.factors) if frame[name].notna().any()
         }
         shown["estimate"] = frame["estimate"].map(number)
@@ -171,11 +171,16 @@ class Estimates:
                 f"{_text(a)}:{_text(b)}"
                 for a, b in zip(frame["n_first_only"], frame["n_second_only"], strict=True)
             ]
-        shown["families"] = frame["n_families"].map(_text)
-        shown["missing"] = frame["n_missing"].map(_text)
-        shown["method"] = frame["method"].map(_text)
-        if frame["note"].notna().any():
-            shown["note"] = frame["note"].map(_text)
+        shown |= {
+            label: frame[name].map(_text)
+            for label, name in (
+                ("families", "n_families"),
+                ("missing", "n_missing"),
+                ("method", "method"),
+                ("note", "note"),
+            )
+            if frame[name].notna().any()
+        }
         return pd.DataFrame(shown)
 
 

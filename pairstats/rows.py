@@ -39,6 +39,7 @@ class Asked:
 
 
 def cell_row(asked: Asked, units: Units, cell: Cell) -> dict[str, Any]:
+    """Make the row of one cell; one without any value says why."""
     column = units.position(cell)
     chosen = units.n_valid[:, column] > 0
     planned, valid = int(units.n_planned[:, column].sum()), int(units.n_valid[:, column].sum())
@@ -52,12 +53,14 @@ def cell_row(asked: Asked, units: Units, cell: Cell) -> dict[str, Any]:
         row |= dict(zip(("bound_low", "bound_high"), worst_best or (None, None), strict=True))
     sums = units.add_up([column], chosen, asked.estimand.weight)
     if not len(sums):
-        return row | {"n_families": 0, "note": f"no results: none of {planned} planned replies counts"}
+        why = f"none of {planned} planned replies counts" if not valid else "no reply meets the condition"
+        return row | {"n_families": 0, "note": f"no results: {why}"}
     totals = Totals(sums.num[:, 0], sums.den[:, 0], bounds)
     return row | numbers(asked, totals, blank_notes(units, [column], chosen))
 
 
 def numbers(asked: Asked, totals: Totals, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """Estimate, standard error, limits and notes of one column of family totals."""
     limits = asked.limits(totals)
     return limit_columns(limits) | {
         "estimate": float(totals.num.sum() / totals.den.sum()),
@@ -68,6 +71,7 @@ def numbers(asked: Asked, totals: Totals, notes: Sequence[str] = ()) -> dict[str
 
 
 def limit_columns(limits: Limits) -> dict[str, Any]:
+    """Columns that hold limits and how they were made."""
     return {
         "conf_low": limits.low, "conf_high": limits.high, "method": limits.method,
         "mc_error": limits.mc_error, "seed": limits.seed,
@@ -86,9 +90,11 @@ def family_notes(sizes: np.ndarray) -> list[str]:
 
 
 def blank_notes(units: Units, columns: Sequence[int], chosen: np.ndarray) -> list[str]:
+    """Say how many of the counted values have no answer behind them."""
     blank = int(units.n_blank[:, list(columns)][chosen].sum())
     return [f"{blank} without an answer are counted"] if blank else []
 
 
 def joined(notes: Sequence[str]) -> str | None:
+    """Notes as one text, each once; None where there is none."""
     return "; ".join(dict.fromkeys(notes)) or None

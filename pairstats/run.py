@@ -18,7 +18,14 @@ from pairstats.calibration import calibration_curve
 from pairstats.errors import PairstatsError, ProtocolError, listed
 from pairstats.infer import adjusted, contrast, estimate
 from pairstats.panel import Panel
-from pairstats.protocol import Protocol, build_comparison, build_estimand, build_interval, load_protocol
+from pairstats.protocol import (
+    Protocol,
+    build_answers,
+    build_comparison,
+    build_estimand,
+    build_interval,
+    load_protocol,
+)
 from pairstats.protocol.values import ContrastRule, Source
 from pairstats.readers import extract, read_runs
 from pairstats.records import Records, concat_records
@@ -114,6 +121,7 @@ def check_protocol(path: str | Path) -> dict[str, Any]:
     """
     protocol = load_protocol(path)
     build_interval(protocol.interval)
+    build_answers(protocol.answers)
     for rule in protocol.estimands:
         build_estimand(rule)
     for source in protocol.sources:
@@ -163,7 +171,7 @@ def analyse(protocol: Protocol, *, progress: Progress | None = None) -> Analysis
 
 def read_sources(protocol: Protocol) -> Records:
     """Read all sources of a protocol into one table; paths are relative to the protocol's folder."""
-    answers = None if protocol.answers is None else AnswerFormat(**asdict(protocol.answers))  # type: ignore[arg-type]
+    answers = build_answers(protocol.answers)
     parts = []
     for number, source in enumerate(protocol.sources, start=1):
         try:
@@ -299,11 +307,13 @@ def write_analysis(analysis: Analysis, output: Path) -> None:
     _both(analysis.estimates, output / "estimates")
     if analysis.calibration is not None:
         _both(analysis.calibration, output / "calibration")
-    analysis.completeness.to_parquet(output / "completeness.parquet", index=False)
-    _csv(analysis.completeness, output / "completeness.csv")
-    _csv(analysis.records.ledger, output / "ledger.csv")
-    _csv(analysis.records.left_out, output / "left_out.csv")
-    analysis.records.save(output / "records.parquet")
+    records = analysis.records
+    for name, frame in (
+        ("completeness", analysis.completeness), ("ledger", records.ledger), ("left_out", records.left_out),
+    ):  # fmt: skip
+        frame.to_parquet(output / f"{name}.parquet", index=False)
+        guarded(frame).to_csv(output / f"{name}.csv", index=False, lineterminator="\n")
+    records.save(output / "records.parquet")
     shutil.copyfile(analysis.protocol.path, output / "protocol.toml")
 
 
@@ -314,10 +324,6 @@ def _is_results(folder: Path) -> bool:
 def _both(estimates: Estimates, stem: Path) -> None:
     estimates.to_parquet(stem.with_suffix(".parquet"))
     estimates.to_csv(stem.with_suffix(".csv"))
-
-
-def _csv(frame: pd.DataFrame, path: Path) -> None:
-    guarded(frame).to_csv(path, index=False, lineterminator="\n")
 
 
 def _step(progress: Progress | None, name: str) -> None:

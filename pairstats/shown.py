@@ -17,6 +17,9 @@ Labels = Mapping[str, Any]
 
 Row = dict[str, Any]
 
+ALPHA = 0.05
+"""A difference counts as detected where its adjusted p-value is at most this."""
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -57,7 +60,8 @@ class Scale:
             return "?"
         scaled = float(value) * (100 if self.percent else 1)  # type: ignore[arg-type]
         text = f"{scaled:{'+' if self.difference else ''}.{self.digits}f}"
-        return text if float(text) else f"{0:.{self.digits}f}"
+        text = text.replace("inf", "\N{INFINITY}")
+        return text if scaled and float(f"{scaled:.{self.digits}f}") else f"{0:.{self.digits}f}"
 
     def value(self, value: object) -> str:
         """Show a number with its unit."""
@@ -193,8 +197,8 @@ def p_words(row: Row) -> str:
     adjusted, raw = row["p_adjusted"], row["p_value"]
     if adjusted is None and raw is None:
         return ""
-    floor = row["p_floor"]
-    sign = "<=" if floor is not None and raw is not None and raw <= floor else "="
+    at_floor = raw is not None and row["p_floor"] is not None and raw <= row["p_floor"]
+    sign = "<=" if at_floor and "Monte Carlo" in (row["note"] or "") else "="
     return f"p {sign} {p_text(raw)}" if adjusted is None else f"adjusted p {sign} {p_text(adjusted)}"
 
 
@@ -205,7 +209,7 @@ def _rows(estimates: Estimates, chosen: pd.Series) -> Estimates:
 
 def _joined(values: Sequence[object], labels: Labels | None) -> str:
     kept = [value for value in values if none_if_null(value) is not None]
-    return ", ".join(_called(value, labels) for value in kept)
+    return " / ".join(_called(value, labels) for value in kept)
 
 
 def _called(value: object, labels: Labels | None) -> str:

@@ -78,7 +78,7 @@ class Units:
 
     def common(self, columns: Sequence[int]) -> np.ndarray:
         """Units that count in every one of the cells, as a mask of shape (U,)."""
-        return (self.n_valid[:, list(columns)] > 0).all(axis=1)
+        return np.all(self.n_valid[:, list(columns)] > 0, axis=1)
 
     def add_up(self, columns: Sequence[int], chosen: np.ndarray, weight: str) -> FamilySums:
         """Add the chosen units up by family; with family weights every family counts once."""

@@ -7,6 +7,7 @@ rule out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -14,6 +15,7 @@ from pairstats.errors import PairstatsError, listed
 from pairstats.result import Estimates
 from pairstats.schema import ANSWERED, STATUSES
 from pairstats.shown import (
+    ALPHA,
     Labels,
     Meaning,
     Row,
@@ -46,12 +48,30 @@ STATUS_WORDS: Mapping[str, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence, in parts, so that a page can list them.
+
+    Examples
+    --------
+    >>> print(Finding("Accuracy:", ("0.450 for a", "0.512 for b"), "(60 families)"))
+    Accuracy: 0.450 for a; 0.512 for b (60 families).
+    """
+
+    lead: str
+    items: tuple[str, ...] = ()
+    remark: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.lead, "; ".join(self.items), self.remark))) + "."
+
+
 def findings(
     estimates: Estimates,
     *,
     labels: Labels | None = None,
     completeness: pd.DataFrame | None = None,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
 ) -> list[str]:
     """Say what was found, in plain text.
 
@@ -63,7 +83,7 @@ def findings(
         What estimands and cells are called; by default what the provenance says.
     completeness : pandas.DataFrame, optional
         From `Panel.completeness`; adds a sentence about missing replies.
-    alpha : float
+    alpha : float, default 0.05
         A difference is detected where its adjusted p-value is at most this.
 
     Returns
@@ -78,20 +98,25 @@ def findings(
     ...     print(said)
     Accuracy: 0.450 [0.370, 0.530] for m (60 families).
     """
-    said: list[str] = []
+    said = [str(finding) for finding in in_parts(estimates, labels=labels, alpha=alpha)]
+    return said if completeness is None else [*said, about_missing(completeness, labels=labels)]
+
+
+def in_parts(estimates: Estimates, *, labels: Labels | None = None, alpha: float = ALPHA) -> list[Finding]:
+    """Say what was found about cells, then about comparisons; see `findings`."""
+    said: list[Finding] = []
     single, paired = cells_of(estimates), contrasts_of(estimates)
     for name, rows in by_estimand(single):
         said.append(_about_cells(rows, meaning(estimates, name, labels), estimates.factors, labels))
     for name, rows in by_estimand(paired):
-        explored = rows["registered"].eq(False).fillna(False).astype(bool) & (
-            "protocol" in estimates.provenance
-        )
+        explored = rows["registered"].eq(False).fillna(False).astype(bool)
+        if not paired.frame["registered"].eq(True).any():
+            explored &= False  # nothing was registered, so nothing stands apart
+        what = meaning(estimates, name, labels)
         for part, remark in ((rows[~explored], ""), (rows[explored], " (exploratory, not registered)")):
             if len(part):
-                what = meaning(estimates, name, labels)
-                said += _about_contrasts(part, what, remark, estimates.factors, labels, alpha)
-    if completeness is not None:
-        said.append(about_missing(completeness, labels=labels))
+                part = part.assign(name_=contrast_names(part, estimates.factors, labels))
+                said += _about_contrasts(part, what, _sentence(what.label) + remark, alpha)
     return said
 
 
@@ -140,6 +165,8 @@ def _reasons(column: pd.Series) -> str:
     for text in column.dropna():
         for part in filter(None, (piece.strip() for piece in str(text).split(","))):
             name, _, count = part.rpartition(": ")
+            if name in STATUSES:
+                continue  # counted already, as a status
             if name and count.isdigit():
                 counts[name] = counts.get(name, 0) + int(count)
             else:
@@ -151,82 +178,66 @@ def _reasons(column: pd.Series) -> str:
     return f" ({', '.join(shown)})" if shown else ""
 
 
-def _about_cells(rows: pd.DataFrame, what: Meaning, factors: Sequence[str], labels: Labels | None) -> str:
-    names = cell_names(rows, factors, labels)
-    shown = scale(rows, what.percent)
-    pairs = [(name, row) for name, row in zip(names, as_rows(rows), strict=True)]
+def _about_cells(rows: pd.DataFrame, what: Meaning, factors: Sequence[str], labels: Labels | None) -> Finding:
+    pairs = list(zip(cell_names(rows, factors, labels), as_rows(rows), strict=True))
     known = [(name, row) for name, row in pairs if row["estimate"] is not None]
     lost = [name for name, row in pairs if row["estimate"] is None]
+    lead = _sentence(what.says) if what.says else f"{_sentence(what.label)}:"
     if not known:
-        return f"{_sentence(what.label)}: no results."
+        return Finding(f"{_sentence(what.label)}: no results")
     if len(known) > MOST_CELLS:
-        ordered = sorted(known, key=lambda pair: pair[1]["estimate"])
-        texts = [f"{shown.estimate(row)} for {name}" for name, row in (ordered[0], ordered[-1])]
-        listing = f"from {texts[0]} to {texts[1]}, in {len(known)} cells"
-    elif what.says:
-        listing = ", ".join(f"{shown.estimate(row)} ({name})" for name, row in known)
-    else:
-        listing = ", ".join(f"{shown.estimate(row)} for {name}" for name, row in known)
-    start = f"{_sentence(what.says)} " if what.says else f"{_sentence(what.label)}: "
-    remarks = [
-        _interval_remark(rows),
-        count_text(rows.loc[rows["estimate"].notna(), "n_families"], "families"),
-    ]
-    basis = "; ".join(filter(None, remarks))
-    missing = f"; no results for {', '.join(lost)}" if lost else ""
-    return f"{start}{listing}{f' ({basis})' if basis else ''}{missing}."
+        known.sort(key=lambda pair: pair[1]["estimate"])
+        lead, known = f"{_sentence(what.label)}, lowest and highest of {len(known)}:", [known[0], known[-1]]
+        what = Meaning(what.label, None, what.percent)
+    shown = scale(rows, what.percent)
+    items = [f"{shown.estimate(row)} {f'({name})' if what.says else f'for {name}'}" for name, row in known]
+    if lost:
+        items.append(f"no results for {', '.join(lost)}")
+    families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "families")
+    intervals = f"{levels_text(rows)}s" if rows["conf_level"].notna().any() else ""
+    basis = "; ".join(filter(None, (intervals, families)))
+    return Finding(lead, tuple(items), f"({basis})" if basis else "")
 
 
-def _about_contrasts(
-    rows: pd.DataFrame,
-    what: Meaning,
-    remark: str,
-    factors: Sequence[str],
-    labels: Labels | None,
-    alpha: float,
-) -> list[str]:
+def _about_contrasts(rows: pd.DataFrame, what: Meaning, label: str, alpha: float) -> list[Finding]:
     shown = scale(rows, what.percent, difference=True)
-    names = contrast_names(rows, factors, labels)
-    rows = rows.assign(name_=names, p_=rows["p_adjusted"].fillna(rows["p_value"]))
-    rows = rows.sort_values("p_", kind="stable")
-    total, label = len(rows), _sentence(what.label) + remark
+    rows = rows.assign(p_=rows["p_adjusted"].fillna(rows["p_value"])).sort_values("p_", kind="stable")
     known = rows[rows["estimate"].notna()]
-    groups = {
-        f"difference detected in {{}} of {total} at {alpha:g}": known[known["p_"] <= alpha],
-        f"difference not detected in {{}} of {total} at {alpha:g}": known[known["p_"] > alpha],
-        f"not tested in {{}} of {total}": known[known["p_"].isna()],
-        f"not estimable in {{}} of {total}": rows[rows["estimate"].isna()],
-    }
-    said = []
-    for text, part in groups.items():
-        if len(part):
-            listing = _comparisons(part, shown)
-            ruled = _not_ruled_out(part, shown) if "not detected" in text else ""
-            said.append(f"{label}, {text.format(len(part))} comparisons: {listing}{ruled}.")
-    verdicts = known[known["verdict"].notna()]
-    if len(verdicts):
-        claims = "; ".join(_verdict(row, shown) for row in as_rows(verdicts))
-        said.append(f"{label}, verdicts: {claims}.")
+    total = f"of {len(rows)} comparison{'s' if len(rows) > 1 else ''}"
+    missed = known[known["p_"] > alpha]
+    groups = (
+        ("difference detected", f" at {alpha:g}", known[known["p_"] <= alpha], ""),
+        ("difference not detected", f" at {alpha:g}", missed, _not_ruled_out(missed, shown)),
+        ("not tested", "", known[known["p_"].isna()], ""),
+        ("not estimable", "", rows[rows["estimate"].isna()], ""),
+    )
+    said = [
+        Finding(f"{label}, {what_happened} in {len(part)} {total}{level}:", _comparisons(part, shown), remark)
+        for what_happened, level, part, remark in groups
+        if len(part)
+    ]
+    verdicts = as_rows(known[known["verdict"].notna()])
+    if verdicts:
+        said.append(Finding(f"{label}, verdicts:", tuple(_verdict(row, shown) for row in verdicts)))
     return said
 
 
-def _comparisons(rows: pd.DataFrame, shown: Scale) -> str:
+def _comparisons(rows: pd.DataFrame, shown: Scale) -> tuple[str, ...]:
     texts = []
     for row in as_rows(rows.head(MOST_COMPARISONS)):
         if row["estimate"] is None:
-            note = row["note"]
-            texts.append(f"{row['name_']}{f' ({plain(note)})' if note else ''}")
+            texts.append(f"{row['name_']}{_bracketed(row['note'])}")
         else:
             texts.append(", ".join(filter(None, (f"{row['name_']}: {shown.estimate(row)}", p_words(row)))))
     more = len(rows) - len(texts)
-    return "; ".join(texts) + (f"; and {more} more" if more else "")
+    return (*texts, f"and {more} more") if more else tuple(texts)
 
 
 def _not_ruled_out(rows: pd.DataFrame, shown: Scale) -> str:
     low, high = rows["conf_low"].min(), rows["conf_high"].max()
     if pd.isna(low) or pd.isna(high):
         return ""
-    return f"; differences from {shown.number(low)} to {shown.value(high)} are not ruled out"
+    return f"(differences from {shown.number(low)} to {shown.value(high)} are not ruled out)"
 
 
 def _verdict(row: Row, shown: Scale) -> str:
@@ -235,8 +246,8 @@ def _verdict(row: Row, shown: Scale) -> str:
     return f"{row['name_']}: {plain(claim) + within + ': ' if claim else ''}{plain(row['verdict'])}"
 
 
-def _interval_remark(rows: pd.DataFrame) -> str:
-    return f"{levels_text(rows)}s" if rows["conf_level"].notna().any() else ""
+def _bracketed(note: str | None) -> str:
+    return f" ({plain(note)})" if note else ""
 
 
 def _sentence(text: str) -> str:

@@ -20,14 +20,31 @@ DESCRIBED = {
     },
 }
 MODELS = ("smollm2-terse-t0", "smollm2-2shot-t0", "smollm2-2shot-t1")
-HOSTILE = ("<script>alert(1)</script>", "$\\frac{a}{b}$ cost $5", "=cmd|'/c calc'!A0\nsecond line \u4e2d\U0001f600")
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "$\\frac{a}{b}$ cost $5",
+    "=cmd|'/c calc'!A0\nsecond line \u4e2d\U0001f600",
+)
 
 
-def row(estimand: str, model: str | None, estimate: float | None, low: object, high: object, **more: object) -> dict:
-    return {
-        "estimand": estimand, "run": "1", "model": model, "estimate": estimate, "conf_low": low, "conf_high": high,
-        "conf_level": 0.95, "method": "family-jeffreys", "n_families": 60, "n_units": 180, "n_missing": 0, **more,
-    }  # fmt: skip
+def row(
+    estimand: str, model: str | None, estimate: float | None, low: object = None, high: object = None, **more: object
+) -> dict:  # fmt: skip
+    """One row with the columns that every estimate has."""
+    common = {
+        "conf_level": 0.95,
+        "method": "family-jeffreys",
+        "n_families": 60,
+        "n_units": 180,
+        "n_missing": 0,
+    }
+    named = {"estimand": estimand, "run": "1", "model": model}
+    return {**named, "estimate": estimate, "conf_low": low, "conf_high": high, **common, **more}
+
+
+def estimates(*rows: dict) -> Estimates:
+    """Estimates of rows made by `row`."""
+    return Estimates.from_rows(rows, factors=("run", "model"), provenance=provenance())
 
 
 def cells(models: Sequence[str] = MODELS) -> Estimates:
@@ -61,9 +78,15 @@ def curve(models: Sequence[str] = MODELS) -> Estimates:
         for b in range(10):
             n = 0 if (b + k) % 4 == 0 else 12 * (b + 1)
             right = None if n == 0 else min(max(0.2 + 0.06 * b - 0.03 * k, 0), 1)
-            bin_ = {"conf_bin_low": b / 10, "conf_bin_high": (b + 1) / 10, "conf_mean": b / 10 + 0.06 if n else None}
+            bin_ = {
+                "conf_bin_low": b / 10,
+                "conf_bin_high": (b + 1) / 10,
+                "conf_mean": b / 10 + 0.06 if n else None,
+            }
             low, high = (None, None) if right is None else (max(right - 0.1, 0), min(right + 0.12, 1))
-            rows.append(row("accuracy", model, right, low, high) | bin_ | {"n_units": n, "n_families": min(n, 60)})
+            rows.append(
+                row("accuracy", model, right, low, high) | bin_ | {"n_units": n, "n_families": min(n, 60)}
+            )
     return Estimates.from_rows(
         rows, factors=("run", "model", "conf_bin_low", "conf_bin_high", "conf_mean"), provenance=provenance()
     )
@@ -73,7 +96,14 @@ def counts(models: Sequence[str] = MODELS) -> pd.DataFrame:
     """Completeness of each model; statuses add up to 180 planned."""
     rows = []
     for k, model in enumerate(models):
-        lost = {"unparsed": 9 * k, "truncated": k, "refused": 0, "empty": 0, "error": 12 * (k > 0), "absent": 2 * k}
+        lost = {
+            "unparsed": 9 * k,
+            "truncated": k,
+            "refused": 0,
+            "empty": 0,
+            "error": 12 * (k > 0),
+            "absent": 2 * k,
+        }
         answered = 180 - sum(lost.values())
         reasons = "rate_limit: 10, server_error: 2" if k else ""
         rows.append({"run": "1", "model": model, "planned": 180, "answered": answered, **lost,

@@ -111,7 +111,7 @@ def write_number(number: Decimal) -> str:
     exponent += len(written) - len(significant)
     minus = "-" if sign else ""
     if abs(exponent) > _WIDEST_PLAIN:
-        return f"{minus}{significant}E{exponent:+d}"
+        return f"{minus}{significant}e{exponent:+d}"
     if exponent >= 0:
         return f"{minus}{significant}{'0' * exponent}"
     padded = significant.rjust(1 - exponent, "0")

@@ -15,6 +15,7 @@ from pairstats.errors import PairstatsError, listed
 
 _OPEN = r"[\s(\[{*_`\"'$#>]{0,9}(?:option\s{1,3}|choice\s{1,3})?[\s(\[{*_`\"'$]{0,9}"
 _CLOSE = r"[*_`\"'\])}$]{0,9}"
+_ENDS = r"(?![^\W_])"  # no letter or digit follows; an underscore is emphasis
 _BARE_TAIL = re.compile(rf"{_CLOSE}[.,:;!]?{_CLOSE}\s*$")
 _MARK_TAIL = re.compile(r"[*_`\"'\])}.:]{1,9}(?=\s)|\s{1,3}[-–—](?=\s)")
 _REASON_TAIL = re.compile(r",?\s{1,3}(?:because|since|as)\b", re.IGNORECASE)
@@ -84,11 +85,11 @@ class Options:
 def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of a label at a start and of a second label that is joined to it."""
     any_label = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    first = re.compile(rf"{_OPEN}(?P<label>{any_label})(?!\w)", re.IGNORECASE)
+    first = re.compile(rf"{_OPEN}(?P<label>{any_label}){_ENDS}", re.IGNORECASE)
     # A second lower-case "a" before a word is an article: "(B) and a cat" names one option. After a full
     # stop nothing is joined: "A. B" may be the cut beginning of "A. Brick".
     joined = re.compile(
-        rf"{_CLOSE}\s*(?:[,/&|+]|\b(?:or|and)\b)\s*{_OPEN}(?P<label>{any_label})(?!\w)(?!(?-i:(?<=[ai]))\s+\w)",
+        rf"{_CLOSE}\s*(?:[,/&|+]|\b(?:or|and)\b)\s*{_OPEN}(?P<label>{any_label}){_ENDS}(?!(?-i:(?<=[ai]))\s+\w)",
         re.IGNORECASE,
     )
     return first, joined

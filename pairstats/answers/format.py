@@ -177,7 +177,8 @@ class AnswerFormat:
         Returns
         -------
         str or None
-            A text that is equal for equal answers, and that is its own canonical form.
+            A text that is equal for equal answers, and that is its own canonical form (unless an
+            option text reads like the label of another option).
 
         Examples
         --------
@@ -198,7 +199,8 @@ class AnswerFormat:
         answer : str or None
             As `parse` returned it; None never matches.
         gold : object
-            The key, canonical or not.
+            The key. With `options`, as the item table has it: of the options {"1": "2", "2": "4"} the
+            key "1" has the canonical form "2", which would be read as the other label.
         options : mapping of str to str, optional
             For "choice": the options that `parse` was given. Needed if the key is a letter and the
             answer an option text.

@@ -8,11 +8,11 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from pairstats.answers.canonical import canonical_number, canonical_text, native
+from pairstats.answers.canonical import canonical_number, canonical_text, native, storable
 from pairstats.answers.scan import find_json, read_json
 
 _SEPARATOR = re.compile(r"[,;\n]")
-_BULLET = re.compile(r"(?:[-*•]|[0-9]+[.)])\s+")
+_BULLET = re.compile(r"^(?:[-*•]|[0-9]{1,3}[.)])\s+")
 _BRACKETS = {"{": "}", "[": "]", "(": ")"}
 _QUOTES = "\"'`"
 
@@ -89,16 +89,17 @@ def _written(value: Any, case_sensitive: bool) -> str:
         text = canonical_text(value, case_sensitive=case_sensitive) or ""
         return json.dumps(text, ensure_ascii=False)
     if isinstance(value, dict):
-        # Written pairs are sorted rather than keys, because a key may be any text.
-        pairs = [f"{_key(key)}: {_written(inner, case_sensitive)}" for key, inner in value.items()]
-        return "{" + ", ".join(sorted(pairs)) + "}"
+        named = {storable(str(key)): inner for key, inner in value.items()}
+        if len(named) < len(value):
+            raise ValueError("two keys cannot be told apart")
+        pairs = (
+            f"{json.dumps(key, ensure_ascii=False)}: {_written(named[key], case_sensitive)}"
+            for key in sorted(named)
+        )
+        return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_written(inner, case_sensitive) for inner in value) + "]"
     raise ValueError(f"JSON holds no {type(value).__name__}")
-
-
-def _key(key: Any) -> str:
-    return json.dumps(canonical_text(str(key), case_sensitive=True) or "", ensure_ascii=False)
 
 
 def as_text(value: Any) -> str:

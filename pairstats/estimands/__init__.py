@@ -21,5 +21,6 @@ KINDS: dict[str, type[Any]] = {
 """Names of the estimands in a protocol file."""
 
 __all__ = [
-    "KINDS", "SUMS", "AllCorrect", "Brier", "Estimand", "FlipRate", "Mean", "Ratio", "Rows", "Share", "add_up",
+    "KINDS", "SUMS", "AllCorrect", "Brier", "Estimand", "FlipRate", "Mean", "Ratio", "Rows", "Share",
+    "add_up",
 ]  # fmt: skip

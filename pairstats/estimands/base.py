@@ -48,6 +48,7 @@ class Estimand(Protocol):
 
 def add_up(rows: Rows, keys: Sequence[str], **sums: nw.Expr) -> Rows:
     """Group rows and add up columns. Columns are made first and summed plainly, so that any engine can."""
+    keys = list(dict.fromkeys(keys))
     made = rows.select(*(nw.col(key) for key in keys), *(expr.alias(name) for name, expr in sums.items()))
     return made.group_by(*keys).agg(*(nw.col(name).sum() for name in sums))
 

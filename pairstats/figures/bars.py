@@ -26,19 +26,18 @@ from pairstats.figures.style import (
     SMALL,
     TWO_COLUMNS,
     drawable,
-    middle_cut,
     new_axes,
     paper,
     text_width,
 )  # fmt: skip
 from pairstats.schema import ANSWERED, MISSING, STATUSES
 from pairstats.shown import Labels, cell_names
+from pairstats.words import about_missing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PLOT_WIDTH = 3.0
-LONGEST_REASON = 60
 
 # Fill, text colour and hatch of each status; hatched is what was not the model's doing.
 _LOOK: dict[str, tuple[str, str, str | None]] = {
@@ -93,7 +92,7 @@ def completeness(frame: pd.DataFrame, *, labels: Labels | None = None, ax: Axes 
         ax.set_xlabel("planned replies (%)")
         left = -names_width(names) - GAP
         write_caption(
-            ax, _caption(frame), left, beside * POINTS_PER_INCH + POINTS_PER_INCH * PLOT_WIDTH * 0.9
+            ax, _caption(frame, labels), left, beside * POINTS_PER_INCH + POINTS_PER_INCH * PLOT_WIDTH * 0.9
         )
         _legend(ax, frame, statuses)
     return ax
@@ -188,15 +187,7 @@ def _legend(ax: Axes, frame: pd.DataFrame, statuses: Sequence[str]) -> None:
         )  # fmt: skip
 
 
-def _caption(frame: pd.DataFrame) -> list[str]:
-    planned = int(frame["planned"].sum())
-    sentences = [f"{int(frame[ANSWERED].sum())} of {planned} planned replies were answered."]
-    if any(int(frame[status].sum()) for status in MISSING if status in frame.columns):
-        sentences.append("Hatched: not the model's doing, never scored as wrong.")
-    if "reasons" in frame.columns:
-        reasons = [drawable(text) for text in frame["reasons"].dropna() if str(text).strip()]
-        if reasons:
-            sentences.append(
-                f"Reasons, by row: {'; '.join(middle_cut(t, LONGEST_REASON) for t in reasons[:6])}."
-            )
-    return sentences
+def _caption(frame: pd.DataFrame, labels: Labels | None) -> list[str]:
+    hatched = any(int(frame[status].sum()) for status in MISSING if status in frame.columns)
+    remark = "Hatched: not the model's doing, never scored as wrong." if hatched else ""
+    return [drawable(about_missing(frame, labels=labels)), remark]

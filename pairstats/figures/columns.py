@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pairstats.figures.style import FONT_SIZE, INK, MUTED, SMALL, short_names, text_width
+from pairstats.figures.style import FONT_SIZE, INK, MUTED, SMALL, distinct, drawable, middle_cut, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ POINTS_PER_INCH = 72.0
 Columns = Mapping[str, Sequence[str]]
 
 
-def wrapped(names: Sequence[str]) -> list[str]:
+def wrapped(names: Sequence[str], line: int = LINE) -> list[str]:
     """Make names drawable, shorten the longest in the middle, and break them over at most two lines.
 
     Examples
@@ -28,7 +28,8 @@ def wrapped(names: Sequence[str]) -> list[str]:
     >>> wrapped(["m"])
     ['m']
     """
-    return ["\n".join(_two_lines(name)) for name in short_names(names, 2 * LINE - 6)]
+    full = [drawable(name) for name in names]
+    return distinct(full, ["\n".join(_two_lines(name, line)) for name in full])
 
 
 def names_width(names: Sequence[str]) -> float:
@@ -109,11 +110,15 @@ def _width(head: str, cells: Sequence[str]) -> float:
     return max(text_width(text, SMALL) for text in (head, *cells))
 
 
-def _two_lines(name: str) -> list[str]:
-    if len(name) <= LINE:
+def _two_lines(name: str, line: int) -> list[str]:
+    """Break a long name, a comparison between its two sides."""
+    if len(name) <= line:
         return [name]
-    lines = textwrap.wrap(name, LINE, break_on_hyphens=True)
-    if len(lines) > 2:
-        half = (len(name) + 1) // 2
-        lines = [name[:half], name[half:]]
-    return lines
+    if name.count(" - ") == 1:
+        first, second = name.split(" - ")
+        return [f"{middle_cut(first, line - 2)} -", middle_cut(second, line)]
+    lines = textwrap.wrap(name, line, break_on_hyphens=False)
+    if len(lines) <= 2:
+        return lines
+    name = middle_cut(name, 2 * line - 6)
+    return [name[: line - 3], name[line - 3 :]]

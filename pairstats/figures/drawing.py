@@ -101,7 +101,7 @@ def draw(
             continue
         for ending in formats:
             paths.append(folder / f"{sheet.name}.{ending}")
-            save(figure, paths[-1])
+            save(figure, paths[-1], ending=ending)
         paths.append(folder / f"{sheet.name}.csv")
         _write_csv(sheet.source, paths[-1])
     return Drawn(tuple(paths), skipped)
@@ -140,23 +140,29 @@ def _plan_flips(
 ) -> None:
     """Plan a scatter of the first accuracy against each flip rate."""
     names = [name for name, _ in by_estimand(results.cells)]
-    flipping = [name for name in names if "flip" in name.lower()]
+    flipping = [name for name in names if _kind(results, name) == "flip_rate" or "flip" in name.lower()]
     right = [name for name in names if "accuracy" in name.lower() and name not in flipping]
     right = right or [name for name in names if name not in flipping]
     if not flipping or not right:
         skipped["flips_against_accuracy"] = f"the results hold no {'accuracy' if flipping else 'flip rate'}"
         return
     accuracy = results.cells.where(estimand=right[0])
-    for k, name in enumerate(flipping):
+    for k, name in enumerate(flipping, start=1):
         flips = results.cells.where(estimand=name)
         planned.append(
             Sheet(
-                f"flips_against_accuracy{f'_{k + 1}' if len(flipping) > 1 else ''}",
+                f"flips_against_accuracy{f'_{k}' if len(flipping) > 1 else ''}",
                 f"{meaning(flips, name, labels).label} against {meaning(accuracy, right[0], labels).label}",
                 concat([accuracy, flips], results.estimates.provenance),
                 _scatter_of(accuracy, flips, labels),
             )
         )
+
+
+def _kind(results: Results, name: str) -> str | None:
+    """Kind of an estimand, where the protocol wrote it down."""
+    described = (results.estimates.provenance.get("estimands") or {}).get(name)
+    return described.get("kind") if isinstance(described, Mapping) else None
 
 
 def _parts(estimates: Estimates, labels: Labels | None) -> list[Estimates]:

@@ -36,6 +36,7 @@ from pairstats.figures.style import (
 )  # fmt: skip
 from pairstats.result import Estimates, p_text
 from pairstats.shown import (
+    ALPHA,
     Labels,
     Row,
     Scale,
@@ -52,7 +53,6 @@ from pairstats.shown import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DETECTED = 0.05
 SMALLEST_PLOT = 2.6
 WIDE_SPAN = 0.3
 """Shares that span more than this are drawn on the whole range from 0 to 1."""
@@ -182,8 +182,9 @@ def _size(plan: _Plan, names: Sequence[str], columns: float) -> tuple[float, flo
 def _columns(plan: _Plan) -> dict[str, list[str]]:
     rows = [line.row for line in plan.lines]
     units = {line.scale.unit.strip() for line in plan.lines} - {""}
-    levels = sorted({f"{100 * row['conf_level']:g} %" for row in rows if row["conf_level"] is not None})
-    head = f"{'difference' if plan.paired else 'estimate'} [{' / '.join(levels) or 'interval'}]"
+    levels = " / ".join(sorted({f"{100 * row['conf_level']:g} %" for row in rows if row["conf_level"]}))
+    what = units.pop() if units else "difference" if plan.paired else "estimate"
+    head = f"{what} [{f'{levels} interval'.strip()}]"
     columns = {head: [_estimate_text(line) for line in plan.lines]}
     if any(row["p_adjusted"] is not None for row in rows):
         columns["adjusted p"] = [p_text(row["p_adjusted"]) for row in rows]
@@ -191,7 +192,6 @@ def _columns(plan: _Plan) -> dict[str, list[str]]:
         columns["p"] = [p_text(row["p_value"]) for row in rows]
     if any(row["n_families"] is not None for row in rows):
         columns["families (n)"] = [_counts_text(row) for row in rows]
-    assert len(units) <= 1, "the lines of one forest share their unit"
     return columns
 
 
@@ -213,7 +213,10 @@ def _values(plan: _Plan) -> list[float]:
 
 
 def _set_limits(ax: Axes, plan: _Plan) -> None:
-    values = _values(plan) + ([0.0] if plan.paired else [])
+    values = _values(plan)
+    if plan.paired:
+        margin = (_one_margin(plan) or 0.0) * plan.factor
+        values += [-margin, 0.0, margin]
     low, high = (min(values), max(values)) if values else (0.0, float(plan.factor))
     within = not plan.paired and low >= 0 and high <= plan.factor
     if within and high - low > WIDE_SPAN * plan.factor:
@@ -246,7 +249,7 @@ def _draw_line(ax: Axes, line: _Line, factor: int) -> None:
         low, high = _limit(row["conf_low"], -math.inf), _limit(row["conf_high"], math.inf)
         _draw_interval(ax, line.y, factor * low, factor * high)
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
-    filled = p is None or p <= DETECTED
+    filled = p is None or p <= ALPHA
     ax.plot(
         [row["estimate"] * factor], [line.y], marker="o", markersize=5, color=PALETTE[0], linestyle="",
         markerfacecolor=PALETTE[0] if filled else "white", clip_on=False, zorder=4,
@@ -278,13 +281,13 @@ def _axis_label(estimates: Estimates, plan: _Plan, labels: Labels | None) -> str
 
 def _caption(plan: _Plan) -> list[str]:
     rows = pd.DataFrame([line.row for line in plan.lines])
-    families = count_text(rows["n_families"], "families")
+    families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "families")
     sentences = [f"Bars: {drawable(levels_text(rows))}{f' over {families}' if families else ''}."]
     if rows["n_units"].notna().any():
-        sentences.append("n: replies or pairs that were counted.")
+        sentences.append("n: units counted.")
     if rows["p_value"].notna().any():
         adjusted = "adjusted " if rows["p_adjusted"].notna().any() else ""
-        sentences.append(f"Filled: {adjusted}p ≤ {DETECTED:g}.")
+        sentences.append(f"Filled: {adjusted}p ≤ {ALPHA:g}.")
     if plan.paired and (margin := _one_margin(plan)) is not None:
         sentences.append(f"Grey: margin of ±{plan.lines[0].scale.value(margin).lstrip('+')}.")
     return sentences

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairstats.errors import PairstatsError, listed
-from pairstats.figures.columns import POINTS_PER_INCH, caption_text, write_caption
+from pairstats.figures.columns import POINTS_PER_INCH, caption_text, wrapped, write_caption
 from pairstats.figures.style import (
     FAINT,
     INK,
@@ -21,7 +21,6 @@ from pairstats.figures.style import (
     PaperFigure,
     drawable,
     paper,
-    short_names,
     spread,
     text_width,
 )  # fmt: skip
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 BINS: tuple[str, ...] = ("conf_bin_low", "conf_bin_high", "conf_mean")
 PANELS_IN_A_ROW = 3
 PANEL = 2.25
+LONGEST_TITLE = 24
 LARGEST_POINT = 90.0
 """Area in square points of the bin with the most replies."""
 
@@ -74,11 +74,13 @@ def calibration(curve: Estimates, *, labels: Labels | None = None, ax: Axes | No
             f"`ax` holds the curve of one cell, but there are {len(panels)}: {listed(panels)}. "
             "Choose one with `curve.where(...)`, or leave `ax` out."
         )
+    titles = wrapped(list(panels), LONGEST_TITLE)
     with paper():
-        all_axes = [ax] if ax is not None else _new_panels(len(panels))
+        all_axes = [ax] if ax is not None else _new_panels(titles)
         largest = max(float(curve.frame["n_units"].fillna(0).max()), 1.0)
-        for panel, (name, rows) in zip(all_axes, panels.items(), strict=True):
-            _draw_panel(panel, name, rows, largest)
+        room = 8 + text_width(str(int(largest)), SMALL - 1)  # above the axes, for the counts
+        for panel, title, rows in zip(all_axes, titles, panels.values(), strict=True):
+            _draw_panel(panel, title, rows, largest, room)
         figure = all_axes[0].get_figure(root=True)
         assert figure is not None, "axes that are drawn in have a figure"
         sentences = _caption(curve.frame)
@@ -108,17 +110,18 @@ def _panels(curve: Estimates, labels: Labels | None) -> dict[str, list[Row]]:
     return grouped
 
 
-def _new_panels(count: int) -> list[Axes]:
+def _new_panels(titles: Sequence[str]) -> list[Axes]:
+    count, lines = len(titles), 1 + max(title.count("\n") for title in titles)
     across = min(count, PANELS_IN_A_ROW)
     down = math.ceil(count / across)
-    size = (max(PANEL * across, PANEL + 0.6), (PANEL + 0.25) * down + 0.45)
+    size = (max(PANEL * across, PANEL + 0.6), (PANEL + 0.1 + 0.15 * lines) * down + 0.45)
     figure = PaperFigure(
         figsize=size if across < PANELS_IN_A_ROW else (TWO_COLUMNS, size[1]), layout="constrained"
     )
     return [figure.add_subplot(down, across, i + 1, axes_class=PaperAxes) for i in range(count)]
 
 
-def _draw_panel(ax: Axes, name: str, rows: Sequence[Row], largest: float) -> None:
+def _draw_panel(ax: Axes, name: str, rows: Sequence[Row], largest: float, room: float) -> None:
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     for row in rows:
         if row["estimate"] is None:
@@ -135,8 +138,8 @@ def _draw_panel(ax: Axes, name: str, rows: Sequence[Row], largest: float) -> Non
         [x for x, _ in known], [y for _, y in known], color=PALETTE[0], linewidth=0.8, alpha=0.5, zorder=2
     )
     _set_up(ax)
-    room = _write_counts(ax, rows)
-    ax.set_title(short_names([name], 34)[0], parse_math=False, pad=room + 5, loc="left")
+    _write_counts(ax, rows)
+    ax.set_title(name, parse_math=False, pad=room, loc="left")
 
 
 def _place(row: Row) -> float:
@@ -159,12 +162,12 @@ def _set_up(ax: Axes) -> None:
     ax.set_ylabel("replies that are right (%)")
 
 
-def _write_counts(ax: Axes, rows: Sequence[Row]) -> float:
-    """Write each bin's number of replies above the axes, upright, none over another; return their height."""
+def _write_counts(ax: Axes, rows: Sequence[Row]) -> None:
+    """Write each bin's number of replies above the axes, upright, none over another."""
     counts = [str(row["n_units"] or 0) for row in rows]
     gap = SMALL / (72 * PANEL * 0.72)
     if gap * len(rows) > 1:
-        return 0.0  # one bin for each stated value: the areas must do
+        return  # one bin for each stated value: the areas must do
     for x, text, row in zip(spread([_place(row) for row in rows], gap), counts, rows, strict=True):
         ax.annotate(
             text, (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
@@ -175,14 +178,13 @@ def _write_counts(ax: Axes, rows: Sequence[Row]) -> float:
         "n", (0, 1), xycoords="axes fraction", xytext=(-5, 3), textcoords="offset points", ha="right",
         va="bottom", fontsize=SMALL - 1, color=MUTED, style="italic", annotation_clip=False,
     )  # fmt: skip
-    return max((text_width(text, SMALL - 1) for text in counts), default=0.0) + 3
 
 
 def _caption(frame: pd.DataFrame) -> list[str]:
-    families = count_text(frame["n_families"], "families")
+    families = count_text(frame.loc[frame["estimate"].notna(), "n_families"], "families")
     replies: Any = frame["n_units"].fillna(0).sum()
     return [
-        f"Bars: {drawable(levels_text(frame))}{f' over {families} a bin' if families else ''};",
+        f"Bars: {drawable(levels_text(frame))}{f' over {families} in each bin' if families else ''};",
         f"n: replies in the bin ({int(replies)} in all), shown by the area of its point.",
         "Dashed: as often right as stated.",
     ]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pairstats.errors import PairstatsError, listed
-from pairstats.figures.columns import write_caption
+from pairstats.figures.columns import POINTS_PER_INCH, write_caption
+from pairstats.figures.labels import FAR, Box, Scene, place_labels
 from pairstats.figures.style import (
     FAINT,
-    FONT_SIZE,
     INK,
     MUTED,
     PALETTE,
@@ -33,26 +32,10 @@ if TYPE_CHECKING:
 
 SIZE = (4.6, 3.9)
 LONGEST_LABEL = 32
+MOST_COVERED = 12.0
+"""Square points that a label may cover, as where it crosses a bar; beyond, names go into a legend."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Box:
-    """A rectangle on the canvas, in points."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-    def overlap(self, other: _Box) -> float:
-        """Area that two boxes share."""
-        wide = min(self.right, other.right) - max(self.left, other.left)
-        high = min(self.top, other.top) - max(self.bottom, other.bottom)
-        return max(wide, 0.0) * max(high, 0.0)
-
-    def outside(self, other: _Box) -> float:
-        """Area that lies outside another box."""
-        return (self.right - self.left) * (self.top - self.bottom) - self.overlap(other)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
 
 def flips_against_accuracy(
@@ -90,11 +73,11 @@ def flips_against_accuracy(
     with paper():
         ax = ax or new_axes(*SIZE)
         for k, (right, flip) in enumerate(pairs.values()):
-            _draw_cell(ax, right, flip, PALETTE[k % len(PALETTE)])
+            _draw_cell(ax, right, flip, PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)])
         _set_up(ax, pairs.values())
         ax.set_xlabel(_axis(accuracy, labels), parse_math=False)
         ax.set_ylabel(_axis(flips, labels), parse_math=False)
-        write_caption(ax, _caption(accuracy, flips, lost), -36, 72 * (SIZE[0] - 0.3))
+        write_caption(ax, _caption(accuracy, flips, lost), -36, POINTS_PER_INCH * (SIZE[0] - 0.3))
         _write_labels(ax, list(pairs.values()), names)
     return ax
 
@@ -134,14 +117,22 @@ def _by_cell(estimates: Estimates, keys: Sequence[str]) -> dict[tuple[object, ..
     return rows
 
 
-def _draw_cell(ax: Axes, right: Row, flip: Row, color: str) -> None:
+def _draw_cell(ax: Axes, right: Row, flip: Row, color: str, marker: str) -> None:
     x, y = 100 * right["estimate"], 100 * flip["estimate"]
     if right["conf_low"] is not None and right["conf_high"] is not None:
         ax.plot([100 * right["conf_low"], 100 * right["conf_high"]], [y, y], color=color, linewidth=1.1)
     if flip["conf_low"] is not None and flip["conf_high"] is not None:
         ax.plot([x, x], [100 * flip["conf_low"], 100 * flip["conf_high"]], color=color, linewidth=1.1)
     ax.plot(
-        [x], [y], marker="o", markersize=5.5, color=color, markeredgecolor="white", clip_on=False, zorder=4
+        [x],
+        [y],
+        marker=marker,
+        markersize=6.5,
+        color=color,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        clip_on=False,
+        zorder=4,
     )
 
 
@@ -167,82 +158,74 @@ def _axis(estimates: Estimates, labels: Labels | None) -> str:
 
 
 def _caption(accuracy: Estimates, flips: Estimates, lost: Sequence[str]) -> list[str]:
-    frame = pd.concat([e.frame[["conf_level", "method", "n_families"]] for e in (accuracy, flips)])
+    columns = ["conf_level", "method", "n_families", "n_units"]
+    frame = pd.concat([e.frame.loc[e.frame["estimate"].notna(), columns] for e in (accuracy, flips)])
     families = count_text(frame["n_families"], "families")
+    units = count_text(frame["n_units"], "units counted")
     sentences = [f"Bars: {drawable(levels_text(frame))}{f' over {families}' if families else ''}."]
+    sentences.append(f"n: {units}." if units else "")
     if lost:
         sentences.append(f"No results for {', '.join(short_names(lost, LONGEST_LABEL))}.")
     return sentences
 
 
 def _write_labels(ax: Axes, pairs: Sequence[tuple[Row, Row]], names: Sequence[str]) -> None:
-    """Write each name where it covers least: near its point, else further away with a line to it."""
+    """Write each name beside its point, or all of them above the axes where that would cover something."""
     figure = ax.get_figure(root=True)
-    assert figure is not None
+    assert figure is not None, "axes that are drawn in have a figure"
     figure.draw_without_rendering()  # settles the layout, so that places on the canvas are known
-    points = 72 / figure.dpi
-    place = [_on_canvas(ax, 100 * r["estimate"], 100 * f["estimate"], points) for r, f in pairs]
+    points = POINTS_PER_INCH / figure.dpi
+    places = [_on_canvas(ax, pair, points) for pair in pairs]
     window = ax.get_window_extent()
-    inside = _Box(*(edge * points for edge in (window.x0, window.y0, window.x1, window.y1)))
-    taken = [box for pair in pairs for box in _covered(ax, pair, points)]
-    for (x, y), name, k in zip(place, names, range(len(names)), strict=True):
-        width, height = text_width(name, SMALL) + 2, SMALL * 1.25
-        best = min(
-            (_at(x, y, dx, dy, width, height) for dx, dy in _offsets(width)),
-            key=lambda box: (
-                4 * box.outside(inside) + sum(box.overlap(t) for t in taken) + 0.05 * _away(box, x, y)
-            ),
-        )
-        taken.append(best)
+    inside = Box(*(edge * points for edge in (window.x0, window.y0, window.x1, window.y1)))
+    taken = [box for pair in pairs for box in _drawn(ax, pair, points)]
+    sizes = [(text_width(name, SMALL) + 2, SMALL * 1.25) for name in names]
+    boxes, covered = place_labels(Scene(places, sizes, taken, inside))
+    if covered > MOST_COVERED:
+        _write_legend(ax, names)
+        return
+    for pair, name, (x, y), box in zip(pairs, names, places, boxes, strict=True):
+        line = {"arrowstyle": "-", "linewidth": 0.5, "color": MUTED, "shrinkA": 0, "shrinkB": 3}
         ax.annotate(
-            name, _data(pairs[k]),
-            xytext=((best.left + best.right) / 2 - x, (best.bottom + best.top) / 2 - y),
-            textcoords="offset points", ha="center", va="center", fontsize=SMALL, color=INK, zorder=5,
-            annotation_clip=False, parse_math=False,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": MUTED, "shrinkA": 0, "shrinkB": 3}
-            if _away(best, x, y) > 14 else None,
+            name, _data(pair), xytext=(box.centre[0] - x, box.centre[1] - y), textcoords="offset points",
+            ha="center", va="center", fontsize=SMALL, color=INK, zorder=5, annotation_clip=False,
+            parse_math=False, arrowprops=line if box.away(x, y) > FAR else None,
         )  # fmt: skip
+
+
+def _write_legend(ax: Axes, names: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=color, marker=marker, markersize=5, linewidth=1.1, label=f"\u200a{name}")
+        for name, (color, marker) in zip(
+            names, itertools.cycle(zip(PALETTE, MARKERS, strict=True)), strict=False
+        )
+    ]
+    ax.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0, 1.01), ncols=2, borderaxespad=0, borderpad=0,
+        handlelength=1.8, columnspacing=1.2,
+    )  # fmt: skip
 
 
 def _data(pair: tuple[Row, Row]) -> tuple[float, float]:
     return 100 * pair[0]["estimate"], 100 * pair[1]["estimate"]
 
 
-def _on_canvas(ax: Axes, x: float, y: float, points: float) -> tuple[float, float]:
-    across, up = ax.transData.transform((x, y))
+def _on_canvas(ax: Axes, pair: tuple[Row, Row], points: float) -> tuple[float, float]:
+    across, up = ax.transData.transform(_data(pair))
     return float(across) * points, float(up) * points
 
 
-def _covered(ax: Axes, pair: tuple[Row, Row], points: float) -> list[_Box]:
+def _drawn(ax: Axes, pair: tuple[Row, Row], points: float) -> list[Box]:
     """Boxes of a point and of its two bars."""
-    x, y = _data(pair)
-    cx, cy = _on_canvas(ax, x, y, points)
-    boxes = [_Box(cx - 4, cy - 4, cx + 4, cy + 4)]
+    x, y = _on_canvas(ax, pair, points)
     right, flip = pair
+    boxes = [Box.around(x, y, 8, 8)]
     if right["conf_low"] is not None and right["conf_high"] is not None:
-        ends = [_on_canvas(ax, 100 * right[k], y, points)[0] for k in ("conf_low", "conf_high")]
-        boxes.append(_Box(ends[0], cy - 1, ends[1], cy + 1))
+        low, high = ((right | {"estimate": right[end]}, flip) for end in ("conf_low", "conf_high"))
+        boxes.append(Box(_on_canvas(ax, low, points)[0], y - 1, _on_canvas(ax, high, points)[0], y + 1))
     if flip["conf_low"] is not None and flip["conf_high"] is not None:
-        ends = [_on_canvas(ax, x, 100 * flip[k], points)[1] for k in ("conf_low", "conf_high")]
-        boxes.append(_Box(cx - 1, ends[0], cx + 1, ends[1]))
+        low, high = ((right, flip | {"estimate": flip[end]}) for end in ("conf_low", "conf_high"))
+        boxes.append(Box(x - 1, _on_canvas(ax, low, points)[1], x + 1, _on_canvas(ax, high, points)[1]))
     return boxes
-
-
-def _offsets(width: float) -> list[tuple[float, float]]:
-    """Places of a label's centre around its point: near ones first, then rings."""
-    near = [(sx * (width / 2 + 6), sy * (FONT_SIZE * 0.5 + 4)) for sy in (1, -1) for sx in (1, -1)]
-    rings = [
-        (math.cos(angle) * (width / 2 + radius), math.sin(angle) * radius)
-        for radius in (14, 24, 36, 50, 66, 84)
-        for angle in (k * math.pi / 8 for k in range(16))
-    ]
-    return near + rings
-
-
-def _at(x: float, y: float, dx: float, dy: float, width: float, height: float) -> _Box:
-    return _Box(x + dx - width / 2, y + dy - height / 2, x + dx + width / 2, y + dy + height / 2)
-
-
-def _away(box: _Box, x: float, y: float) -> float:
-    """Distance in points from a point to the nearest edge of a box."""
-    return math.hypot(max(box.left - x, 0, x - box.right), max(box.bottom - y, 0, y - box.top))

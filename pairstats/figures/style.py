@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -108,11 +108,11 @@ def new_axes(width: float, height: float) -> Axes:
     return figure.add_subplot(axes_class=PaperAxes)
 
 
-def save(figure: Figure, path: Path, dpi: int = 300) -> None:
+def save(figure: Figure, target: Path | IO[bytes], *, ending: str, dpi: int = 300) -> None:
     """Write a figure as the same bytes each time: no date, fixed ids."""
-    dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".ps": {}, ".eps": {}}
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with paper():
-        figure.savefig(path, dpi=dpi, metadata=dated.get(path.suffix.lower()))
+        figure.savefig(target, format=ending, dpi=dpi, metadata=undated.get(ending))
 
 
 def drawable(text: object) -> str:
@@ -135,13 +135,23 @@ def short_names(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
     ['a-very…odel-1', 'a-very…odel-2']
     """
     full = [drawable(name) for name in names]
-    short = {name: middle_cut(name, longest) for name in full}
-    taken: dict[str, str] = {}
-    for number, (name, text) in enumerate(short.items(), start=1):
-        if text in taken.values():
-            text = f"{middle_cut(name, longest - 5)} ({number})"
-        taken[name] = text
-    return [taken[name] for name in full]
+    return distinct(full, [middle_cut(name, longest) for name in full])
+
+
+def distinct(full: Sequence[str], short: Sequence[str]) -> list[str]:
+    """Number short names that became alike although the full ones differ.
+
+    Examples
+    --------
+    >>> distinct(["model-1-x", "model-2-x", "model-1-x"], ["mo…x", "mo…x", "mo…x"])
+    ['mo…x', 'mo…x (2)', 'mo…x']
+    """
+    named: dict[str, str] = {}
+    for name, text in zip(full, short, strict=True):
+        if name not in named:
+            alike = sum(other == text or other.startswith(f"{text} (") for other in named.values())
+            named[name] = f"{text} ({alike + 1})" if alike else text
+    return [named[name] for name in full]
 
 
 def middle_cut(text: str, longest: int) -> str:
@@ -153,14 +163,8 @@ def middle_cut(text: str, longest: int) -> str:
 
 
 def text_width(text: str, size: float = FONT_SIZE) -> float:
-    """Width of a text in points."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
-
-    if not text.strip():
-        return 0.0
-    path = TextPath((0, 0), text.replace("$", r"\$"), size=size, prop=FontProperties(family=list(_fonts())))
-    return float(path.get_extents().width)
+    """Width of one line of text in points."""
+    return sum(_advance(character) for character in text) * size
 
 
 def spread(wanted: Sequence[float], gap: float) -> list[float]:
@@ -204,6 +208,14 @@ def _glyphs() -> tuple[Any, ...]:
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     return tuple(get_font(findfont(FontProperties(family=name))) for name in _fonts())
+
+
+@cache
+def _advance(character: str) -> float:
+    """Width of a character in units of the font size."""
+    font = next((font for font in _glyphs() if font.get_char_index(ord(character))), _glyphs()[0])
+    font.set_size(100, 72)
+    return font.load_char(ord(character)).linearHoriAdvance / 65536 / 100
 
 
 @cache

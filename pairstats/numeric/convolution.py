@@ -18,6 +18,10 @@ _LOG_NEGLIGIBLE = -50.0
 """A composition rarer than exp(-50) = 2e-22 is left out where there are too many to keep all."""
 _DIRECT_LENGTH = 8192
 """Longest law built from positive terms only; a longer one takes one Fourier transform."""
+_MARGIN = 100
+"""Points that a fine lattice holds beyond the window on either side."""
+_TAPER = 8.0
+"""Standard deviation, in points, of the normal kernel that a fine lattice is smoothed with."""
 
 
 def binomial_pmf(k: IntArray, n: IntArray | int, p: float) -> FloatArray:
@@ -104,6 +108,8 @@ def sum_window(values: FloatArray, probability: FloatArray, draws: int) -> tuple
     centre = float(probability @ values)
     offset = values - centre
     deviation = math.sqrt(draws * float(probability @ offset**2))
+    if deviation == 0:
+        return draws * centre, draws * centre
     tilt = np.geomspace(0.05, 50, 50) / deviation
     upper = draws * logsumexp(np.multiply.outer(tilt, offset), b=probability, axis=1)
     lower = draws * logsumexp(np.multiply.outer(-tilt, offset), b=probability, axis=1)
@@ -195,13 +201,16 @@ def lattice_power_2d(
 
 
 def smooth_power(
-    values: FloatArray, probability: FloatArray, draws: int, points: int = 2000
+    values: FloatArray, probability: FloatArray, draws: int, points: int = 3000
 ) -> tuple[FloatArray, FloatArray, float]:
     """Law of the sum of draws of arbitrary numbers, on a fine lattice.
 
     Each value is shared between its four nearest lattice points by cubic Lagrange weights. They keep
     the first three moments exactly, and the modulus of the characteristic function at or below 1 (as
-    in semi-Lagrangian advection), so the power stays stable.
+    in semi-Lagrangian advection), so the power stays stable. A normal kernel of 8 points keeps clusters
+    narrower than the spacing from ringing; what it adds to the variance is taken off by drawing the
+    points together. Quantiles of a smooth law are right to about 1e-6 standard errors, the edges of an
+    atom or a narrow cluster of the law to 0.005.
 
     Parameters
     ----------
@@ -209,7 +218,7 @@ def smooth_power(
         Values of one draw, not all equal, and their probabilities.
     draws : int
         Number of draws.
-    points : int, default 2000
+    points : int, default 3000
         Lattice points to a standard deviation of the sum.
 
     Returns
@@ -225,8 +234,9 @@ def smooth_power(
     offset = values - centre
     spacing = math.sqrt(draws * float(probability @ offset**2)) / points
     low, high = sum_window(offset, probability, draws)
-    start = math.floor(low / spacing) - 2
-    length = next_fast_len(math.ceil(high / spacing) - start + 3, real=True)
+    # The kernel reaches beyond the window and must not wrap to the other end.
+    start = math.floor(low / spacing) - _MARGIN
+    length = next_fast_len(math.ceil(high / spacing) - start + _MARGIN, real=True)
 
     base = np.floor(offset / spacing)
     f = offset / spacing - base
@@ -235,6 +245,8 @@ def smooth_power(
     wrapped = np.zeros(length)
     for shift, weight in zip((-1, 0, 1, 2), weights, strict=True):
         np.add.at(wrapped, (base.astype(np.int64) + shift) % length, probability * weight)
-    law = irfft(rfft(wrapped) ** draws, n=length)
-    support: FloatArray = draws * centre + spacing * np.arange(start, start + length, dtype=np.float64)
-    return support, np.roll(law, -(start % length)), spacing
+    angle = 2 * math.pi / length * np.arange(length // 2 + 1)
+    law = irfft(rfft(wrapped) ** draws * np.exp(-((_TAPER * angle) ** 2) / 2), n=length)
+    drawn_together = spacing * points / math.hypot(points, _TAPER)
+    support: FloatArray = draws * centre + drawn_together * np.arange(start, start + length, dtype=np.float64)
+    return support, np.roll(law, -(start % length)), drawn_together

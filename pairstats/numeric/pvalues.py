@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.checks import as_count, as_scores, check_level
+from pairstats.numeric.checks import as_count, as_scores
+from pairstats.numeric.intervals import clopper_pearson
 
 _TIE = 1e-12
 """Values closer than this share of the largest are equal."""
@@ -56,11 +56,11 @@ def mc_p_value(b: int, n: int, *, confidence_level: float = 0.95) -> MonteCarloP
     extreme = as_count("b", b)
     if extreme > drawn:
         raise PairstatsError(f"`b` must be at most `n`, but got {b} of {n}. Pass the count first.")
-    tail = (1 - check_level(confidence_level)) / 2
+    exact = clopper_pearson(extreme, drawn, confidence_level=confidence_level)
     return MonteCarloP(
         p_value=(extreme + 1) / (drawn + 1),
-        low=float(betaincinv(extreme, drawn - extreme + 1, tail)) if extreme else 0.0,
-        high=float(betaincinv(extreme + 1, drawn - extreme, 1 - tail)) if extreme < drawn else 1.0,
+        low=exact.low,
+        high=exact.high,
         floor=1 / (drawn + 1),
         at_floor=extreme == 0,
     )

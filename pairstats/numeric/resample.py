@@ -24,7 +24,7 @@ from pairstats.numeric.checks import (
 )
 from pairstats.numeric.draws import bootstrap_replicates, derived_seed
 from pairstats.numeric.lattice import snapped
-from pairstats.numeric.law import exact_law
+from pairstats.numeric.law import check_magnitude, exact_law
 from pairstats.numeric.limits import (
     jackknife_acceleration,
     limit_levels,
@@ -150,6 +150,7 @@ def bootstrap_interval(
     """
     one_of("method", method, METHODS)
     values = as_scores("scores", scores)
+    check_magnitude("scores", values)
     counts = as_sizes(sizes, values.size)
     span = (-math.inf, math.inf) if bounds is None else check_bounds(values, bounds)
     resamples = _resamples(method, n_resamples, oracle)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
+from pairstats.answers import AnswerFormat
 from pairstats.contrasts import Comparison, Pairwise, Versus
 from pairstats.errors import PairstatsError, ProtocolError, listed
 from pairstats.estimands import KINDS, Estimand
 from pairstats.intervals import NAMED, Bootstrap, IntervalKind
-from pairstats.protocol.values import ContrastRule, EstimandRule, IntervalRule
+from pairstats.protocol.values import Answers, ContrastRule, EstimandRule, IntervalRule
 
 
 def build_estimand(rule: EstimandRule) -> Estimand:
@@ -36,6 +38,16 @@ def build_estimand(rule: EstimandRule) -> Estimand:
         raise ProtocolError(f"Estimand {rule.name!r}: {error}") from error
 
 
+def build_answers(rule: Answers | None) -> AnswerFormat | None:
+    """Answer format that a rule describes; None where the platform's own scores stand."""
+    if rule is None:
+        return None
+    try:
+        return AnswerFormat(**{**dataclasses.asdict(rule), "units": tuple(rule.units)})
+    except PairstatsError as error:
+        raise ProtocolError(f"[answers] {error}") from error
+
+
 def build_interval(rule: IntervalRule) -> IntervalKind:
     """Interval value that a rule names.
 
@@ -48,7 +60,7 @@ def build_interval(rule: IntervalRule) -> IntervalKind:
         raise ProtocolError(f"[interval] `method` must be one of {', '.join(NAMED)}, not {rule.method!r}.")
     interval = NAMED[rule.method]
     resampling = {"n_resamples": rule.n_resamples, "seed": rule.seed, "at_collapse": rule.at_collapse}
-    given = {name: value for name, value in resampling.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in resampling.items() if value is not None}
     if not given:
         return interval
     if not isinstance(interval, Bootstrap):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -34,6 +35,9 @@ class Answers:
     confidence: str | None = "confidence"
     pattern: str | None = None
     case_sensitive: bool = False
+    option_text: bool = False
+    units: list[str] = dataclasses.field(default_factory=lambda: ["$", "€", "£"])
+    relative_tolerance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ def to_table(drafts: Sequence[Draft], tallies: list[Tally], score_range: tuple[f
 
 
 def _without_nan(values: list[Any], drafts: Sequence[Draft], tallies: list[Tally]) -> list[Any]:
+    if not any(map(is_nan, values)):
+        return values
     for draft, value in zip(drafts, values, strict=True):
         tallies[draft.file].nan_to_null += is_nan(value)
     return [None if is_nan(value) else value for value in values]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,9 @@ from typing import IO, Any, Protocol
 import zstandard
 
 from pairstats.errors import ReadError
+
+_DAMAGED = (EOFError, OSError, zlib.error, zstandard.ZstdError)
+"""What a truncated or corrupted compressed file raises."""
 
 HEAD_BYTES = 1 << 16
 LONGEST_LINE = 1 << 28
@@ -124,7 +128,7 @@ class RunFile:
         try:
             with self.open() as stream:
                 return stream.read(HEAD_BYTES)
-        except (EOFError, OSError, zstandard.ZstdError) as error:
+        except _DAMAGED as error:
             raise ReadError(f"{self.shown} cannot be opened: {error}. Is the file whole?") from error
 
     def open(self) -> IO[bytes]:
@@ -133,7 +137,8 @@ class RunFile:
         magic = stream.read(4)
         stream.seek(0)
         if magic[:2] == b"\x1f\x8b":
-            return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]
+            stream.close()  # `GzipFile` closes only what it opened itself
+            return gzip.GzipFile(self.path)  # type: ignore[return-value]
         if magic == b"\x28\xb5\x2f\xfd":
             reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
             return io.BufferedReader(reader)
@@ -144,7 +149,7 @@ class RunFile:
         try:
             with self.open() as stream:
                 return stream.read()
-        except (EOFError, OSError, zstandard.ZstdError) as error:
+        except _DAMAGED as error:
             raise ReadError(f"{self.shown} ends too early or is damaged: {error}.") from error
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -161,7 +166,7 @@ class RunFile:
                         )
                     if line.strip():
                         yield number, line
-        except (EOFError, OSError, zstandard.ZstdError) as error:
+        except _DAMAGED as error:
             raise ReadError(
                 f"{self.shown} ends too early or is damaged after line {number}: {error}."
             ) from error

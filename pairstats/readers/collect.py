@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,14 +14,13 @@ from pairstats.errors import PairstatsError, ReadError, listed
 from pairstats.readers import assemble, pairing, scoring
 from pairstats.readers.base import LeftOut, Reader, ReadOptions, Record, RunFile, digest
 from pairstats.readers.drafts import MISSING, Draft, Tally, ledger, left_out_frame
-from pairstats.readers.files import Given, Paths, find_files, recognize
+from pairstats.readers.files import Given, Paths, find_files, recognize, unforeseen
 from pairstats.readers.items import ItemTable, index
 from pairstats.readers.mapping import KNOWN_PATHS, Context, Path, lookup, name_of, paths_in
 from pairstats.readers.progress import progress_bar
 from pairstats.records import Records
 
-_NOT_CONSTANT = ("status", "source", "score")
-_UNFORESEEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError, OSError)
+_NOT_CONSTANT = ("item", "status", "source", "score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +142,18 @@ def read_runs(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "a.csv").write_text("item,model,family,score\nq1,m,f,1\nq2,m,f,0\n")
-    >>> read_runs(folder)  # doctest: +SKIP
+    >>> from pairstats import extract
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.csv").write_text("item,model,score\nq1-base,m,1\nq1-new,m,0\n")
+    ...     records = read_runs(
+    ...         folder, family=extract("item", r"^(\w+)-"), variant=extract("item", r"-(\w+)$")
+    ...     )
+    >>> records
     Records: 2 rows, 1 model, 1 family, 2 items
+       answered
+    m         2
+    from
+      a.csv (table csv)
     """
     given = {
         "model": model, "item": item, "family": family, "variant": variant, "condition": condition,
@@ -155,8 +163,12 @@ def read_runs(
     }  # fmt: skip
     columns = {name: path for name, path in given.items() if path is not None} | dict(extra or {})
     constants = {name: pairing.typed(name, value) for name, value in (set or {}).items()}
-    _check(columns, constants, extra or {}, confidence_scale, answers, options, items, planned,
-           isinstance(paths, Mapping))  # fmt: skip
+    _check_columns(columns, constants, extra or {}, isinstance(paths, Mapping))
+    _check_scale(confidence_scale)
+    if options is not None and answers is None:
+        raise PairstatsError("`options` are used by `answers` only, but `answers` was not given.")
+    if planned and items is None:
+        raise PairstatsError("`planned` needs the item table that holds the plan, but `items` was not given.")
     names = {name_of(path) for path in columns.values()} | ({score} if score else frozenset())
     reading = Reading(
         tuple(sorted(names)), ReadOptions(score, filter, answers is not None, keep_going), reader
@@ -180,32 +192,28 @@ def read_runs(
     return Records(arrow, ledger(drafts, tallies), left_out_frame(tallies), score_range)
 
 
-def _check(
-    columns: Mapping[str, Path], constants: Mapping[str, Any], extra: Mapping[str, Path],
-    scale: float | Mapping[str, float], answers: Any, options: Path | None, items: Any, planned: bool,
-    by_model: bool,
-) -> None:  # fmt: skip
-    """Refuse contradictory arguments before anything is read."""
-    twice = sorted(
-        {*columns} & {*constants} | ({"model"} & {*columns, *constants} if by_model else frozenset())
-    )
+def _check_columns(
+    columns: Mapping[str, Path], constants: Mapping[str, Any], extra: Mapping[str, Path], model_by_file: bool
+) -> None:
+    """Refuse columns that are given twice, or that may not be given so."""
+    given = [*columns, *constants, *(["model"] if model_by_file else [])]
+    twice = sorted(name for name, times in Counter(given).items() if times > 1)
     if twice:
         raise PairstatsError(
-            f"A column must be given in one way only, but {listed(twice)} is in two: mapped, set or named by file."
+            f"A column must be given in one way, but {listed(twice)} in two: mapped, set, or named by file."
         )
-    own = [name for name in extra if name in schema.NAMES]
+    own = [name for name in extra if name in (*schema.NAMES, "options")]
     if own:
         raise PairstatsError(f"`extra` must name columns outside the format, but names {listed(own)}.")
     fixed = [name for name in constants if name in _NOT_CONSTANT]
     if fixed:
         raise PairstatsError(f"`set` must not set {listed(fixed)}: they differ by record.")
-    scales = scale.values() if isinstance(scale, Mapping) else [scale]
-    if not all(isinstance(s, int | float) and math.isfinite(s) and s > 0 for s in scales):
-        raise PairstatsError(f"`confidence_scale` must be positive, but got {scale!r}.")
-    if options is not None and answers is None:
-        raise PairstatsError("`options` are used by `answers` only, but `answers` was not given.")
-    if planned and items is None:
-        raise PairstatsError("`planned` needs the item table that holds the plan, but `items` was not given.")
+
+
+def _check_scale(scale: float | Mapping[str, float]) -> None:
+    for each in scale.values() if isinstance(scale, Mapping) else [scale]:
+        if not (isinstance(each, int | float) and math.isfinite(each) and each > 0):
+            raise PairstatsError(f"`confidence_scale` must be positive, but got {scale!r}.")
 
 
 def _with_planned(
@@ -222,8 +230,9 @@ def _with_planned(
         return drafts
     absent = list(pairing.planned_rows(drafts, table, columns, len(tallies) - 1, patterns))
     tally.records = len(absent)
+    absent = pairing.leave_out_unplaced(absent, tallies)
     # The cell of a planned row is that of its fellows; only what belongs to the item is looked up.
-    of_item = {name: path for name, path in columns.items() if name not in pairing.CELL}
+    of_item = {name: path for name, path in columns.items() if name not in (*pairing.CELL, "variant")}
     return pairing.map_columns([*drafts, *absent], of_item, constants, Context(table, tallies), tallies)
 
 
@@ -292,16 +301,8 @@ def _read_file(given: Given, reading: Reading, tally: Tally, place: int, drafts:
 
 
 def _guarded(given: Given, reader: Reader, options: ReadOptions) -> Iterator[Record | LeftOut]:
-    """Read a file; content of an unforeseen shape is an error that names the file, not a traceback."""
-    try:
+    with unforeseen(f"{given.file.shown} must have the shape of a {reader.name} file"):
         yield from reader.read(given.file, options)
-    except _UNFORESEEN as error:
-        if isinstance(error, PairstatsError):
-            raise
-        raise ReadError(
-            f"{given.file.shown} must have the shape of a {reader.name} file, but is not read as one "
-            f"({type(error).__name__}: {error})."
-        ) from error
 
 
 def _draft(record: Record, given: Given, names: Sequence[str], tally: Tally, place: int) -> Draft:

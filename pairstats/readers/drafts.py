@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -141,7 +140,7 @@ def left_out_frame(tallies: list[Tally]) -> pd.DataFrame:
 
 def is_nan(value: Any) -> bool:
     """Whether a value is the number NaN."""
-    return isinstance(value, float) and math.isnan(value)
+    return isinstance(value, float) and value != value
 
 
 def as_text(value: Any) -> str | None:
@@ -152,11 +151,13 @@ def as_text(value: Any) -> str | None:
     >>> as_text("007"), as_text(7), as_text(True), as_text(["a", 1])
     ('007', '7', 'true', '["a", 1]')
     """
-    if value is None or is_nan(value):
+    if value is None or (type(value) is str and value.isascii()):
+        return value
+    if is_nan(value):
         return None
     if not isinstance(value, str):
-        if hasattr(value, "item"):  # a NumPy scalar
-            value = value.item()
+        if hasattr(value, "tolist"):  # NumPy's scalars and arrays
+            value = value.tolist()
         plain = isinstance(value, bool | list | dict | tuple)
         value = json.dumps(value, ensure_ascii=False, default=str) if plain else str(value)
     try:

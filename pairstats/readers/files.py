@@ -7,6 +7,7 @@ import importlib
 import importlib.metadata
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from pairstats.readers.base import Declined, Reader, Recognized, RunFile
 MODULES: tuple[str, ...] = ("inspect", "lm_eval", "openai", "tables")
 """Readers in the order in which they are asked; plain tables last, since they take what others decline."""
 ENTRY_POINTS = "pairstats.readers"
+_UNFORESEEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError, OSError)
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Mapping[str, Any]
 
@@ -112,6 +114,17 @@ def _walk(folder: Path) -> list[Path]:
     return sorted(found, key=lambda file: file.parts)
 
 
+@contextmanager
+def unforeseen(must: str) -> Iterator[None]:
+    """Make content of an unforeseen shape an error that names the file, not a traceback."""
+    try:
+        yield
+    except PairstatsError:
+        raise
+    except _UNFORESEEN as error:
+        raise ReadError(f"{must}, but is not ({type(error).__name__}: {error}). Is it damaged?") from error
+
+
 @cache
 def readers() -> tuple[Reader, ...]:
     """Load the readers: our own, and those of installed packages that offer one."""
@@ -146,7 +159,8 @@ def recognize(given: Given, forced: str | None) -> tuple[Reader, Recognized] | s
         return "the file is empty"
     reasons = []
     for reader in asked:
-        answer = reader.recognize(given.file)
+        with unforeseen(f"{given.file.shown} must be told apart by the reader {reader.name}"):
+            answer = reader.recognize(given.file)
         if not isinstance(answer, Declined):
             return reader, answer
         reasons.append(f"{reader.name}: {answer.why}")

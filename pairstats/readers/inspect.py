@@ -56,7 +56,9 @@ class InspectReader:
         if not (status and _EVAL.search(head) and _TASK.search(head)):
             return Declined("no Inspect log: its keys 'status' and 'eval' are not there")
         version = _VERSION.search(head)
-        return Recognized(version[1].decode() if version else "", note=_note(status[1].decode()))
+        return Recognized(
+            version[1].decode(errors="replace") if version else "", note=_note(status[1].decode())
+        )
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield every sample of a log, and every planned one that never ran."""

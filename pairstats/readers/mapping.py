@@ -22,7 +22,7 @@ ORDER: tuple[str, ...] = (
 )  # fmt: skip
 """Columns that may be mapped, in the order in which they are resolved: later ones may name earlier ones."""
 
-OF_THE_ITEM = ("study", "split", "category", "variant", "family", "gold")
+OF_THE_ITEM = ("split", "category", "variant", "family", "gold")
 """Columns that belong to the item, whoever answers it, so that one record may tell them for another."""
 
 
@@ -127,10 +127,8 @@ class Context:
 
     def there_is(self, drafts: Sequence[Draft]) -> str:
         """Say what names there are, for an error message."""
-        paths = list(dict.fromkeys(path for tally in self.tallies for path in tally.paths))
-        known = sorted(
-            {name for draft in drafts for name, value in draft.fields.items() if value is not None}
-        )
+        paths = paths_of(self.tallies)
+        known = sorted({name for d in drafts for name, value in d.fields.items() if value not in (None, "")})
         told = [f"Paths there are: {names_shown(paths)}.", f"Columns known: {names_shown(known)}."]
         if self.items is not None:
             told.append(f"Columns of the item table: {names_shown(list(self.items.columns))}.")
@@ -243,14 +241,19 @@ def from_siblings(column: str, values: list[Any], drafts: Sequence[Draft]) -> li
     """Fill what an item that never ran cannot tell from records of the same item that did, if they agree."""
     if column not in OF_THE_ITEM or all(draft.ran for draft in drafts):
         return values
-    told: dict[Any, set[str]] = {}
+    told: dict[tuple[Any, Any], set[str]] = {}
     for draft, value in zip(drafts, values, strict=True):
         text = as_text(value)
         if text is not None:
-            told.setdefault(draft.fields.get("item"), set()).add(text)
+            told.setdefault(_question(draft), set()).add(text)
     filled = []
     for draft, value in zip(drafts, values, strict=True):
-        candidates = told.get(draft.fields.get("item"), set())
+        candidates = told.get(_question(draft), set())
         lone = next(iter(candidates)) if len(candidates) == 1 else None
         filled.append(lone if value is None and not draft.ran else value)
     return filled
+
+
+def _question(draft: Draft) -> tuple[Any, Any]:
+    """Identify the item across models: ids are unique within a study only."""
+    return draft.fields.get("study"), draft.fields.get("item")

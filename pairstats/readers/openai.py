@@ -15,13 +15,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
-from pairstats.readers.reasons import error_reason
-from pairstats.schema import ANSWERED
+from pairstats.readers.openai_reply import choices_of, failure_of, has_reply, replies_of, status_of, usage_of
 
 ITEM_FIELDS = ("item", "item_id", "question_id", "custom_id")
 GOLD_FIELDS = ("gold", "target", "expected")
@@ -35,9 +35,6 @@ PER_ATTEMPT = re.compile(
     r"|latency|elapsed|duration|seconds|ms)(_|$)"
 )
 """Names of fields that change from one attempt of a call to the next."""
-
-OWN_WORDS = ("batch_expired", "batch_cancelled", "content_filter")
-"""Error codes that are reasons of their own, whatever the status code beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +57,6 @@ class Call:
         """Model that was asked for."""
         names = (self.line.get("model"), dig(self.line, "request", "model"))
         return next((name for name in names if isinstance(name, str) and name), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One choice of a completion."""
-
-    index: int
-    text: str | None
-    refusal: str | None
-    finish: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +111,10 @@ class OpenAIReader:
                 yield LeftOut(source, f"response of another endpoint (object {call.body.get('object')!r})")
             elif number not in overview.attempts:
                 yield LeftOut(source, "superseded attempt")
+            elif "repeat" in line and len(choices_of(call.body)) > 1:
+                if not options.keep_going:
+                    raise ReadError(_numbered_twice(source, call))
+                yield LeftOut(source, "several choices and a `repeat`")
             else:
                 yield from _records(file, source, call, overview, overview.attempts[number])
 
@@ -135,27 +126,27 @@ def _kind(line: dict[str, Any]) -> str:
     if "custom_id" in line and "url" in line and "body" in line and "response" not in line:
         return "batch input"
     if "response" not in line:
-        return (
-            ("responses" if line.get("object") == "response" else "completions") if _has_reply(line) else ""
-        )
+        kind = "responses" if line.get("object") == "response" else "completions"
+        return kind if has_reply(line) else ""
     response, named = line["response"], any(name in line for name in ITEM_FIELDS)
     if isinstance(response, dict) and "status_code" in response:
         return "batch output" if isinstance(response.get("body"), dict) or line.get("error") else ""
-    if isinstance(response, dict) and _has_reply(response):
+    if isinstance(response, dict) and has_reply(response):
         return "run_batch, flat" if str(line.get("id", "")).startswith("vllm-") else "client log"
     return "failures" if response is None and line.get("error") and named else ""
-
-
-def _has_reply(body: dict[str, Any]) -> bool:
-    return isinstance(body.get("choices"), list) or (
-        body.get("object") == "response" and isinstance(body.get("output"), list)
-    )
 
 
 def _stranger(source: str, line: dict[str, Any]) -> str:
     return (
         f"{source} must hold a completion or a failed call, but has the keys {listed(line, 8)}. "
         "Remove the line, or pass keep_going=True to leave such lines out and count them."
+    )
+
+
+def _numbered_twice(source: str, call: Call) -> str:
+    return (
+        f"{source} must have one choice or no `repeat`, but has {len(choices_of(call.body))} choices and "
+        f"repeat {call.line['repeat']!r}. Remove the field, or log one choice a line."
     )
 
 
@@ -167,61 +158,23 @@ def _call(line: dict[str, Any]) -> Call | None:
     if isinstance(response, dict) and "status_code" in response:
         body = response.get("body")
     body = body if isinstance(body, dict) else {}
-    return Call(line, body, _failure(line, response, body))
-
-
-def _failure(line: dict[str, Any], response: Any, body: dict[str, Any]) -> str:
-    status = whole(dig(response, "status_code"))
-    error = line.get("error") or body.get("error")
-    if (status is not None and status >= 400) or error or body.get("status") in ("failed", "cancelled"):
-        return _reason(status, error)
-    if not body:
-        return "no_response"
-    if not _has_reply(body):
-        return "not a reply"
-    if body.get("choices") == []:
-        return "no_choices"
-    broken = any(dig(choice, "error") or dig(choice, "finish_reason") == "error" for choice in _choices(body))
-    return "server_error" if broken else ""
-
-
-def _choices(body: dict[str, Any]) -> list[Any]:
-    choices = body.get("choices")
-    return choices if isinstance(choices, list) else []
-
-
-def _reason(status: int | None, error: Any) -> str:
-    """Reason of a failure: its own word first, for a filter or an expiry, then the status code."""
-    inner = error.get("error", error) if isinstance(error, dict) else error
-    words = [inner] if isinstance(inner, str) else [dig(inner, key) for key in ("code", "type", "message")]
-    text = " ".join(str(word) for word in words if word is not None)
-    own = next((word for word in OWN_WORDS if word in text), "")
-    if own:
-        return own
-    codes = (status, *(dig(inner, key) for key in ("status_code", "status", "code")))
-    code = next((c for c in map(whole, codes) if c is not None and c >= 400), None)
-    named = _reason_of_code(code) if code else error_reason(text, "unknown")
-    return "invalid_request" if named == "context" else named
-
-
-def _reason_of_code(code: int) -> str:
-    fixed = {408: "timeout", 429: "rate_limit", 503: "overloaded", 504: "timeout", 529: "overloaded"}
-    return fixed.get(code, "invalid_request" if code < 500 else "server_error")
+    return Call(line, body, failure_of(line, response, body))
 
 
 def _name_of_call(number: int, line: dict[str, Any]) -> str:
     if not any(name in line for name in ITEM_FIELDS):
         return str(number)
     lasting = {
-        key: value
-        for key, value in line.items()
-        if not PER_ATTEMPT.search(_snake_case(key)) and not isinstance(value, float)
+        key: value for key, value in line.items() if not _changes(key) and not isinstance(value, float)
     }
     return digest(json.dumps(lasting, sort_keys=True))
 
 
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+@cache
+def _changes(name: str) -> bool:
+    """Whether a field of this name changes from one attempt to the next."""
+    snake_case = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return PER_ATTEMPT.search(snake_case) is not None
 
 
 def _overview(file: RunFile) -> Overview:
@@ -285,20 +238,15 @@ def _records(file: RunFile, source: str, call: Call, overview: Overview, attempt
         fields = _present({**common, "status": status, "reason": call.failure})
         yield Record(source, fields, {}, raw, _identity(file, call, 0))
         return
-    replies = list(_replies(call.body))
-    if len(replies) > 1 and "repeat" in common:
-        raise ReadError(
-            f"{source} has both a `repeat` and {len(replies)} choices, so the repeats can't be numbered. "
-            "Remove the `repeat` field, or log one choice a line."
-        )
+    replies = list(replies_of(call.body))
     scores = _scores(call.line) if len(replies) == 1 else {}
     for position, reply in enumerate(replies):
-        status, reason = _status(reply)
+        status, reason = status_of(reply)
         fields = {**common, "status": status, "reason": reason, "response": reply.text or reply.refusal}
         if len(replies) > 1:
             fields["repeat"] = position
         if position == 0:  # the choices of one call share its usage; it is counted once
-            fields |= _usage(call)
+            fields |= usage_of(call.line, call.body)
         where = source if len(replies) == 1 else f"{source}:choice {reply.index}"
         yield Record(where, _present(fields), scores, raw, _identity(file, call, reply.index))
 
@@ -330,21 +278,6 @@ def _scores(line: dict[str, Any]) -> dict[str, float | None]:
     }
 
 
-def _usage(call: Call) -> dict[str, Any]:
-    usage = call.body.get("usage")
-    tokens = {
-        "input_tokens": ("prompt_tokens", "input_tokens"),
-        "output_tokens": ("completion_tokens", "output_tokens"),
-    }
-    found: dict[str, Any] = {
-        name: next((n for key in keys if (n := whole(dig(usage, key))) is not None), None)
-        for name, keys in tokens.items()
-    }
-    costs = (call.line.get("cost_usd"), dig(usage, "cost"))
-    found["cost_usd"] = next((cost for cost in map(real, costs) if cost is not None), None)
-    return found
-
-
 def _identity(file: RunFile, call: Call, choice: int) -> str:
     """Name the reply: the response id alone is not enough, as caches repeat it for the repeats of a call."""
     response_id = call.body.get("id") or call.line.get("id")
@@ -352,41 +285,3 @@ def _identity(file: RunFile, call: Call, choice: int) -> str:
         return digest(file.sha256, call.line)
     names = ["custom_id"] if "custom_id" in call.line else [*ITEM_FIELDS, "repeat"]
     return digest(response_id, *(call.line.get(name) for name in names), choice)
-
-
-def _replies(body: dict[str, Any]) -> Iterator[Reply]:
-    for position, choice in enumerate(_choices(body)):
-        message = dig(choice, "message") or {}
-        text, refusal = _text(message.get("content", dig(choice, "text")))
-        called = message.get("tool_calls") or message.get("function_call")
-        if not text and called:
-            text = json.dumps(called, ensure_ascii=False)
-        index = whole(dig(choice, "index"))
-        finish = str(dig(choice, "finish_reason") or "")
-        refused = message.get("refusal") or refusal
-        yield Reply(position if index is None else index, text, refused, finish)
-    if "choices" not in body:
-        content = [part for entry in body["output"] for part in (dig(entry, "content") or [])]
-        text, refusal = _text(content)
-        yield Reply(0, text, refusal, str(dig(body, "incomplete_details", "reason") or ""))
-
-
-def _text(content: Any) -> tuple[str | None, str | None]:
-    """Text and refusal of a message's content, which is a text or a list of parts."""
-    if not isinstance(content, list):
-        return (content if isinstance(content, str) else None), None
-    texts = [part["text"] for part in content if isinstance(dig(part, "text"), str)]
-    refusals = [part["refusal"] for part in content if isinstance(dig(part, "refusal"), str)]
-    return "".join(texts) or None, "".join(refusals) or None
-
-
-def _status(reply: Reply) -> tuple[str, str | None]:
-    """Status and reason; a reply that hit its length limit counts as answered while it holds text."""
-    cut = reply.finish in ("length", "max_tokens", "max_output_tokens")
-    if reply.finish == "content_filter":
-        return "refused", "content_filter"
-    if reply.refusal:
-        return "refused", "length" if cut else None
-    if reply.text and reply.text.strip():
-        return ANSWERED, "length" if cut else None
-    return ("truncated", "length") if cut else ("empty", None)

@@ -72,7 +72,7 @@ def map_columns(
     for name in names:
         if name not in constants and (name in columns or name in _DEFAULTS):
             _fill(name, columns.get(name), drafts, context)
-    kept = leave_out(((draft, _unplaced(draft)) for draft in drafts), tallies)
+    kept = leave_out_unplaced(drafts, tallies)
     for name in schema.KEY:
         missing = [draft.source for draft in kept if draft.fields[name] is None]
         if missing:
@@ -89,13 +89,23 @@ def _fill(name: str, path: Path | None, drafts: Sequence[Draft], context: Contex
         values = [default if (v := draft.fields.get(name)) is None else v for draft in drafts]
     else:
         values = from_siblings(name, resolve(name, path, drafts, context), drafts)
-    as_id = (name in schema.KEY and name != "repeat") or name in ("split", "category", "outcome")
-    for draft, value in zip(drafts, values, strict=True):
-        draft.fields[name] = as_text(value) if as_id else value
+    words = [as_text(value) for value in values] if name in _WORDS else values
+    for draft, value in zip(drafts, words, strict=True):
+        draft.fields[name] = value
+
+
+def typed(name: str, value: Any) -> Any:
+    """Write ids and words as text; leave other columns as they are."""
+    return as_text(value) if name in _WORDS else value
+
+
+def leave_out_unplaced(drafts: Sequence[Draft], tallies: list[Tally]) -> list[Draft]:
+    """Leave out, and count, what never ran and whose place in the key cannot be known."""
+    return leave_out(((draft, _unplaced(draft)) for draft in drafts), tallies)
 
 
 def _unplaced(draft: Draft) -> str | None:
-    unknown = [name for name in schema.KEY if draft.fields[name] is None]
+    unknown = [name for name in schema.KEY if draft.fields.get(name, "") is None]
     if draft.ran or not unknown:
         return None
     return f"planned, never ran; its {', '.join(unknown)} cannot be known without an item table"

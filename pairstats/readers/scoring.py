@@ -146,7 +146,8 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
             if fields["status"] == schema.ANSWERED and gold is None:
                 keyless.append(draft.source)
         scored = fields["status"] == schema.ANSWERED and gold is not None
-        right = float(answers.matches(fields["answer"], gold, options)) if scored else None
+        # The key as it was written: of the options {"1": "2", "2": "4"} the canonical key "2" is a label too.
+        right = float(answers.matches(fields["answer"], raw_gold, options)) if scored else None
         fields[RESCORED if keep_score else "score"] = right
     if keyless and not keep_score:
         raise PairingError(
@@ -159,7 +160,7 @@ def _reparse(draft: Draft, answers: Format, options: Mapping[Any, Any] | None) -
     """Let the reply itself say whether it was answered; refusals stay what the platform says they are."""
     fields = draft.fields
     status, reason = fields["status"], fields.get("reason")
-    text = fields.get("response")
+    text = fields.get("answer") if fields.get("response") is None else fields["response"]
     parsed = answers.parse(None if text is None else as_text(text), options)
     if status == "refused":
         fields["answer"] = None

@@ -91,7 +91,10 @@ def open_sheet(file: RunFile, *, keep_going: bool = False) -> Sheet:
     elif form:
         names, rows = _delimited(file, keep_going)
     else:
-        raise ReadError(f"{file.shown} must be a table, but no delimiter gives its lines the same columns.")
+        raise ReadError(
+            f"{file.shown} must be a table in UTF-8 text, but is not UTF-8, or no delimiter gives its lines "
+            "the same columns. Save it as CSV in UTF-8, or as Parquet."
+        )
     twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
     if twice:
         raise ReadError(
@@ -229,7 +232,10 @@ def _rows_of_columns(document: Any, shown: str) -> list[Any]:
     if not _is_columns(document):
         raise ReadError(f"{shown} must be a list of rows, or columns of equal length, to be read as a table.")
     if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
-        return [dict(zip(document["columns"], row, strict=False)) for row in document["data"]]
+        names = [str(name) for name in document["columns"]]
+        fits = (isinstance(row, list) and len(row) == len(names) for row in document["data"])
+        pairs = zip(document["data"], fits, strict=True)
+        return [dict(zip(names, row, strict=True)) if fit else row for row, fit in pairs]
     columns = [list(part.values()) if isinstance(part, dict) else part for part in document.values()]
     return [dict(zip(document, values, strict=True)) for values in zip(*columns, strict=True)]
 

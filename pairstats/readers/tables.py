@@ -124,7 +124,7 @@ class TableReader:
         """Take a table that holds decisions; decline prose, item tables and other platforms' JSON."""
         form = form_of(file)
         if not form:
-            return Declined("its lines do not have the same columns")
+            return Declined("no table: not UTF-8, or lines without the same columns")
         try:
             sheet = open_sheet(file, keep_going=True)
         except ReadError as error:
@@ -141,7 +141,7 @@ class TableReader:
         """Yield one record a row and model."""
         sheet = open_sheet(file, keep_going=options.keep_going)
         slots = _slots(file, sheet, options)
-        first = _first_repeat(sheet, slots)
+        first, further = _first_repeat(sheet, slots), _further(sheet.names, slots)
         empty = True
         for number, row in sheet.rows():
             empty = False
@@ -158,8 +158,9 @@ class TableReader:
                         raise
                     yield LeftOut(source, str(error).split(". ")[0].removeprefix(f"{source} "))
                     continue
-                fields = {**_extras(row, slots), **_present(fields)}
-                yield Record(source, fields, scores, row, digest(file.sha256, number, slot.model))
+                kept = ((name, row.get(name)) for name in further)
+                fields |= {name: cell for name, cell in kept if isinstance(cell, str | int | float)}
+                yield Record(source, _present(fields), scores, row, digest(file.sha256, number, slot.model))
         if empty:
             raise ReadError(f"{file.shown} must hold at least one row, but has only column names.")
 
@@ -391,17 +392,11 @@ def _status(
     return "absent" if says and all(value is None for value in told) else schema.ANSWERED
 
 
-def _extras(row: Row, slots: list[Slot]) -> dict[str, Any]:
-    """Further columns of the row, kept under their own names."""
+def _further(names: tuple[str, ...], slots: list[Slot]) -> list[str]:
+    """Columns that have no role, and no name that the format gives a meaning."""
     used = {name for slot in slots for name in (*slot.roles.values(), *slot.scores.values())}
-    return {
-        name: cell
-        for name, cell in row.items()
-        if name not in used
-        and name not in schema.NAMES
-        and not schema.is_score(name)
-        and isinstance(cell, str | int | float)
-    }
+    own = (*used, *schema.NAMES)
+    return [name for name in names if name not in own and not schema.is_score(name)]
 
 
 def _present(fields: Mapping[str, Any]) -> dict[str, Any]:

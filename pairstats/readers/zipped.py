@@ -153,7 +153,7 @@ class Archive:
         where = f"{self.shown}:{member.name}"
         if member.unpacked > LARGEST_MEMBER:
             raise ReadError(f"{where} would unpack to more than {LARGEST_MEMBER >> 30} GiB. Split the log.")
-        self._stream.seek(member.offset)
+        self._stream.seek(max(0, member.offset))  # a damaged directory may point anywhere
         head = self._stream.read(_LOCAL.size)
         if len(head) < _LOCAL.size or head[:4] != _LOCAL_MAGIC:
             raise ReadError(f"{where} has no header where the directory says. Fetch the file again.")

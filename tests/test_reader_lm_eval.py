@@ -1,0 +1,290 @@
+"""lm-evaluation-harness samples files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SHARED, needs_shared
+from run_files import column, read, written
+
+import pairstats as ps
+from pairstats.errors import ReadError
+from pairstats.readers.base import Declined, Recognized, RunFile
+from pairstats.readers.lm_eval import READER
+
+SAMPLES = SHARED / "samples"
+TIME = "2026-01-02T03-04-05.678"
+NAME = f"samples_task_{TIME}.jsonl"
+Json = dict[str, Any]
+
+
+def generated(doc_id: int, *replies: str, name: str | None = "none", **more: Any) -> Json:
+    """One line of a generating task; its score is that of the filter."""
+    line = {
+        "doc_id": doc_id, "doc": {"id": f"q{doc_id}"}, "target": "A", "resps": [list(replies)],
+        "filtered_resps": [replies[0][:1]], "filter": name, "metrics": ["exact_match"],
+        "doc_hash": f"h{doc_id}",
+        "arguments": {"gen_args_0": {"arg_0": "Q", "arg_1": {"until": ["\n"]}}}, "exact_match": 1.0, **more,
+    }  # fmt: skip
+    return {key: value for key, value in line.items() if value is not None}
+
+
+def chosen(*values: Any, **more: Any) -> Json:
+    """One line of a multiple-choice task."""
+    resps = [[[value, "False"]] for value in values]
+    return {"doc_id": 0, "doc": {"choices": list("abcdef")[: len(values)]}, "target": 1, "resps": resps,
+            "filtered_resps": [], "filter": "none", "metrics": ["acc", "acc_norm"], "acc": 0.0,
+            "acc_norm": 1.0, **more}  # fmt: skip
+
+
+def test_fields_of_a_reply_and_its_run(tmp_path: Path) -> None:
+    results = {"results": {"task": {}}, "configs": {}, "lm_eval_version": "0.4.9", "model_name": "org/m"}
+    written(tmp_path, f"results_{TIME}.json", json.dumps(results))
+    file = written(tmp_path, NAME, [generated(0, "A. yes")])
+    assert READER.recognize(file) == Recognized("0.4.9")
+    [record], left_out = read(READER, file)
+    assert not left_out
+    assert record.fields == {
+        "item": "0", "model": "org/m", "study": "task", "doc_hash": "h0", "repeat": 0, "status": "answered",
+        "response": "A. yes", "answer": "A", "gold": "A",
+    }  # fmt: skip
+    assert record.scores == {"exact_match": 1.0}
+    assert record.raw["doc"]["id"] == "q0"
+
+
+@pytest.mark.parametrize(
+    ("folder", "results", "model"),
+    [
+        ("org__m", None, "org/m"),
+        ("downloads", None, None),
+        ("any", {"config": {"model_args": "pretrained=org/m,dtype=auto"}}, "org/m"),
+        ("any", {"config": {"model_args": {"model": "m", "base_url": "u"}}}, "m"),
+        ("any", {"config": {"model_args": "pretrained=base,peft=adapter"}}, "adapter"),
+        ("org__m", {"config": {"model_args": None}}, None),
+    ],
+)
+def test_model_is_what_the_run_says(
+    tmp_path: Path, folder: str, results: Json | None, model: str | None
+) -> None:
+    file = written(tmp_path, f"{folder}/{NAME}", [generated(0, "A")])
+    if results is not None:
+        written(
+            tmp_path, f"{folder}/results_{TIME}.json", json.dumps({"results": {}, "configs": {}, **results})
+        )
+    assert column(read(READER, file)[0], "model") == [model]
+
+
+def test_results_file_is_a_companion(tmp_path: Path) -> None:
+    text = json.dumps({"results": {"t": {"acc,none": 1.0}}, "configs": {}, "config": {}}, indent=2)
+    seen = READER.recognize(written(tmp_path, "results.json", text))
+    assert isinstance(seen, Recognized)
+    assert seen.companion.startswith("results file")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "prose", '{"results": {"a": 1}}', '{"results": ', '{"doc_id": 1, "text": "x"}', b"\x80\x81\x82",
+     '{"config_general": {}, "results": {}, "versions": {}}'],
+)  # fmt: skip
+def test_other_files_are_declined(tmp_path: Path, content: str | bytes) -> None:
+    assert isinstance(READER.recognize(written(tmp_path, "results_x.json", content)), Declined)
+
+
+def test_several_filters_must_be_chosen_from(tmp_path: Path) -> None:
+    lines = [generated(0, "A", name="strict"), generated(0, "A", name="loose", exact_match=0.0)]
+    file = written(tmp_path, NAME, lines)
+    with pytest.raises(ReadError, match=r"2 filters: 'strict', 'loose'\. Pass filter='strict'"):
+        read(READER, file)
+    with pytest.raises(ReadError, match=r"must have the filter 'maj', but has the filters 'strict', 'loose'"):
+        read(READER, file, filter="maj")
+    records, left_out = read(READER, file, filter="loose")
+    assert [record.scores for record in records] == [{"exact_match": 0.0}]
+    assert [each.reason for each in left_out] == ["other filter: strict"]
+    records, left_out = read(READER, file, rescored=True)
+    assert len(records) == 1
+    assert [each.reason for each in left_out] == ["other filter: loose"]
+
+
+def test_several_replies_are_records_only_when_scored_again(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, NAME, [generated(0, "A", "B", "A", name="maj3"), generated(1, "B", "", name="maj3")]
+    )
+    with pytest.raises(ReadError, match=r"up to 3 replies .* filters 'maj3'.*answers=ps.AnswerFormat"):
+        read(READER, file, filter="maj3")
+    records, _ = read(READER, file, rescored=True)
+    assert column(records, "repeat") == [0, 1, 2, 0, 1]
+    assert column(records, "response") == ["A", "B", "A", "B", ""]
+    assert column(records, "status") == ["answered"] * 4 + ["empty"]
+    assert all(record.scores == {} for record in records)
+    assert len({record.identity for record in records}) == 5
+
+
+def test_filters_without_names(tmp_path: Path) -> None:
+    """Before 0.4.7 the same document occurs once a filter, with nothing to tell the lines apart."""
+    old = {"name": None, "metrics": None}
+    lines = [generated(0, "A", **old), generated(0, "A", filtered_resps=["B"], exact_match=0.0, **old)]
+    file = written(tmp_path, NAME, lines)
+    with pytest.raises(ReadError, match=r"scores the same reply twice, first for doc_id 0"):
+        read(READER, file)
+    with pytest.raises(ReadError, match=r"names no filters"):
+        read(READER, file, filter="strict")
+    records, left_out = read(READER, file, rescored=True)
+    assert len(records) == 1
+    assert [each.reason for each in left_out] == ["other filter: unnamed"]
+    [single], _ = read(READER, written(tmp_path, "one.jsonl", lines[:1]))
+    assert single.scores == {"exact_match": 1.0}
+
+
+def test_a_file_appended_to_itself_has_equal_identities(tmp_path: Path) -> None:
+    records, _ = read(READER, written(tmp_path, NAME, [generated(0, "A"), generated(0, "A")]))
+    assert records[0].identity == records[1].identity
+    rerun, _ = read(READER, written(tmp_path, "rerun.jsonl", [generated(0, "A")]))
+    assert rerun[0].identity != records[0].identity
+
+
+def test_choice_is_the_likeliest_and_confidence_its_softmax(tmp_path: Path) -> None:
+    """By hand: likelihoods 1, 3 and 4 of 8, written as numbers and as texts."""
+    values = [math.log(1), str(math.log(3)), math.log(4)]
+    [record], _ = read(READER, written(tmp_path, NAME, [chosen(*values)]))
+    assert (record.fields["answer"], record.fields["gold"]) == ("c", "b")
+    assert record.fields["confidence"] == pytest.approx(0.5, rel=1e-15)
+    assert record.scores == {"acc": 0.0, "acc_norm": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({"doc": {"choices": {"text": ["x", "y"], "label": ["1", "2"]}}}, ("x", "y")),
+        (
+            {"doc": {}, "arguments": {"gen_args_0": {"arg_1": " A"}, "gen_args_1": {"arg_1": " B"}}},
+            ("A", "B"),
+        ),
+        (
+            {"doc": {}, "arguments": {"gen_args_0": {"arg_1": " s"}, "gen_args_1": {"arg_1": " s"}}},
+            ("0", "1"),
+        ),
+        ({"doc": {"choices": ["x", "y", "z"]}}, ("0", "1")),
+    ],
+)
+def test_names_of_the_choices(tmp_path: Path, more: Json, names: tuple[str, str]) -> None:
+    [record], _ = read(READER, written(tmp_path, NAME, [chosen(-1.0, -2.0, **more)]))
+    assert (record.fields["answer"], record.fields["gold"]) == names
+
+
+def test_awkward_likelihoods(tmp_path: Path) -> None:
+    minus = float("-inf")
+    lines = [
+        chosen(float("nan"), -1.0),
+        chosen(minus, -1.0),
+        chosen(minus, minus),
+        chosen(-1.0),
+        chosen(-2.0, -2.0),
+    ]
+    records, _ = read(READER, written(tmp_path, NAME, lines))
+    assert column(records, "status") == ["error", "answered", "answered", "answered", "answered"]
+    assert column(records, "confidence") == [None, 1.0, None, None, 0.5]
+    assert column(records, "answer") == [None, "b", "a", None, "a"]
+    assert records[0].scores == {}
+
+
+def test_what_is_no_score_of_a_document(tmp_path: Path) -> None:
+    metrics = {"f1": [1, 0], "bleu": ["A", "B"], "perplexity": -3.5, "acc": float("nan"), "ok": True}
+    [record], _ = read(READER, written(tmp_path, NAME, [generated(0, "A", **metrics, metrics=list(metrics))]))
+    assert record.scores.keys() == {"acc", "ok"}
+    assert math.isnan(record.scores["acc"] or 0.0)  # kept, to be counted by read_runs
+    rolling = generated(0, "-123.4", metrics=["word_perplexity", "bits_per_byte"], arguments={})
+    records, left_out = read(READER, written(tmp_path, "rolling.jsonl", [rolling]))
+    assert not records
+    assert left_out[0].reason.startswith("rolling log-likelihood")
+
+
+def test_unparsed_and_empty_replies(tmp_path: Path) -> None:
+    lines = [generated(0, "hm", filtered_resps=["[invalid]"], exact_match=0.0), generated(1, "  ")]
+    records, _ = read(READER, written(tmp_path, NAME, lines))
+    assert column(records, "status") == ["unparsed", "empty"]
+    assert column(records, "answer") == [None, None]
+
+
+@pytest.mark.parametrize("resps", [None, [], "A", [["A"], ["B"]], [{"a": 1}], [[1, 2]], [[]]])
+def test_replies_of_another_form_are_named(tmp_path: Path, resps: Any) -> None:
+    broken = {**generated(1, "A"), "resps": resps}
+    file = written(tmp_path, NAME, [generated(0, "A"), broken])
+    with pytest.raises(ReadError, match=rf"{NAME}:2 must hold the replies of one request a document"):
+        read(READER, file)
+    records, left_out = read(READER, file, keep_going=True)
+    assert (len(records), [each.source for each in left_out]) == (1, [f"{NAME}:2"])
+
+
+def test_broken_line_is_named_and_counted(tmp_path: Path) -> None:
+    text = json.dumps(generated(0, "A")) + "\n" + json.dumps(generated(1, "A"))[:40]
+    file = written(tmp_path, NAME, text)
+    with pytest.raises(ReadError, match=rf"{NAME}:2 must be one JSON object"):
+        read(READER, file)
+    records, left_out = read(READER, file, keep_going=True)
+    assert (len(records), [each.reason for each in left_out]) == (1, ["broken line"])
+
+
+def samples_files(folder: str, task: str) -> list[Path]:
+    return sorted((SAMPLES / folder).glob(f"**/samples_{task}_*.jsonl"))
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("folder", "tag"),
+    [(f"own/lm_eval/{system}", f"lmeval-{system}") for system in
+     ("smollm2-terse-t0", "smollm2-2shot-t0", "smollm2-2shot-t1")]
+    + [("own/lm_eval/smollm2-2shot-t1-reseed", "reseed-lmeval-smollm2-2shot-t1")],
+)  # fmt: skip
+def test_all_replies_equal_the_wire_cell_by_cell(folder: str, tag: str) -> None:
+    """Truth: the proxy's record of every call, ``wire_cells`` = [correct, answered]."""
+    truth = json.loads((SAMPLES / "own/truth.json").read_text())
+    frame = ps.read_runs(
+        SAMPLES / folder, item="doc.id", family="doc.family_id", variant="doc.variant",
+        answers=ps.AnswerFormat(kind="choice", field=None, confidence=None),
+    ).frame  # fmt: skip
+    assert len(frame) == 108
+    cells = frame.groupby(["family", "variant"], observed=True).score.agg(["sum", "size"])
+    found = {f"{family}|{variant}": [right, size] for (family, variant), right, size in cells.itertuples()}
+    assert found == truth["wire_cells"][tag]
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("model", "right"), [("6b_finetuning", 21), ("175b_verification", 58)]
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["strict-match", "flexible-extract"])
+def test_generated_files_hold_the_true_scores(model: str, right: int, name: str) -> None:
+    """Truth: published ``is_correct`` of the replayed answers, and the harness's own totals."""
+    solutions = (SAMPLES / "gsm8k_openai_wide/example_model_solutions.jsonl").read_text().splitlines()[:100]
+    truth = [float(json.loads(line)[model]["is_correct"]) for line in solutions]
+    [path] = samples_files(f"lm_eval/generated/openai__gsm8k-{model}", "gsm100_replay")
+    records, left_out = read(READER, RunFile(path, path.name), filter=name)
+    assert [record.scores["exact_match"] for record in records] == truth
+    assert (sum(truth), len(left_out)) == (right, 100)
+    assert Counter(column(records, "model")) == {f"openai/gsm8k-{model}": 100}
+
+
+@needs_shared
+@pytest.mark.parametrize(("model", "right"), [("6b_finetuning", 12), ("175b_verification", 4)])
+def test_choices_agree_with_the_harness_score(model: str, right: int) -> None:
+    """`acc` is the harness's own argmax: ours must give the same right and wrong items."""
+    [path] = samples_files(f"lm_eval/generated/openai__gsm8k-{model}", "date_mc60")
+    records, _ = read(READER, RunFile(path, path.name))
+    ours = [float(record.fields["answer"] == record.fields["gold"]) for record in records]
+    assert ours == [record.scores["acc"] for record in records]
+    assert sum(ours) == right
+    assert all(1 / 6 <= record.fields["confidence"] <= 1 for record in records)
+
+
+@needs_shared
+def test_a_real_file() -> None:
+    [path] = samples_files("lm_eval/real", "math_perturbed_full")
+    records, left_out = read(READER, RunFile(path, path.name))
+    assert (len(records), left_out) == (10, [])
+    assert [record.scores for record in records] == [{"exact_match": 0.0}] * 10
+    assert READER.recognize(RunFile(path, path.name)) == Recognized("0.4.9.2")

@@ -1,0 +1,358 @@
+"""Plain tables: CSV, TSV, JSON, JSON Lines, Parquet, Arrow; long and wide."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from conftest import SHARED, needs_shared
+from run_files import column, read, written
+
+import pairstats as ps
+from pairstats.errors import ReadError
+from pairstats.readers.base import Declined, Recognized
+from pairstats.readers.tables import READER
+
+TABLES = SHARED / "samples/plain_tables"
+MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
+CORRECT = dict(zip(MODELS, (286, 515, 458, 742), strict=True))
+LONG = "item,model,answer,gold,score,family\nq1,a,x,x,1,f\nq1,b,y,x,0,f\n"
+
+
+def scores(records: list[Any]) -> list[float | None]:
+    return [record.scores.get("score") for record in records]
+
+
+def as_parquet(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pa.parquet.write_table(table, sink)
+    return sink.getvalue()
+
+
+def as_feather(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pa.feather.write_feather(table, sink)
+    return sink.getvalue()
+
+
+def forms() -> dict[str, str | bytes]:
+    """One table of two rows, in every form."""
+    header, *lines = [line.split(",") for line in LONG.splitlines()]
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    columns = {name: [row[name] for row in rows] for name in header}
+    table = pa.table(columns)
+    frame = {name: {"0": first, "1": second} for name, (first, second) in columns.items()}
+    return {
+        "a.csv": LONG,
+        "b.tsv": LONG.replace(",", "\t"),
+        "c.csv": LONG.replace(",", ";"),
+        "bars": LONG.replace(",", "|"),
+        "bom.csv": "\ufeff" + LONG,
+        "windows.csv": LONG.replace("\n", "\r\n"),
+        "no_last_line_end.csv": LONG.rstrip("\n"),
+        "blank_lines.csv": LONG.replace("\n", "\n\n"),
+        "quoted.csv": "".join(",".join(f'"{cell}"' for cell in line) + "\n" for line in (header, *lines)),
+        "d.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "e.json": json.dumps(rows, indent=1),
+        "lists.json": json.dumps(columns),
+        "frame.json": json.dumps(frame),
+        "split.json": json.dumps({"columns": header, "data": lines}, indent=1),
+        "f.parquet": as_parquet(table),
+        "g.feather": as_feather(table),
+        "h.parquet.gz": gzip.compress(as_parquet(table)),
+        "i.csv.gz": gzip.compress(LONG.encode()),
+    }
+
+
+@pytest.mark.parametrize("name", forms())
+def test_every_form_is_the_same_table(tmp_path: Path, name: str) -> None:
+    file = written(tmp_path, name, forms()[name])
+    assert isinstance(READER.recognize(file), Recognized)
+    records, left_out = read(READER, file)
+    assert not left_out
+    assert records[0].fields == {
+        "item": "q1", "model": "a", "answer": "x", "gold": "x", "family": "f", "status": "answered",
+    }  # fmt: skip
+    assert scores(records) == [1.0, 0.0]
+    assert column(records, "model") == ["a", "b"]
+    assert records[0].identity != records[1].identity
+
+
+def test_ids_are_the_text_in_the_file(tmp_path: Path) -> None:
+    ids = ["007", "1e5", "NA", "None", "null", "nan", "1.10", " 7 ", "true", "2026-01-01", "-0", "\u2603"]
+    text = "item,model,score\n" + "".join(f"{each},m,1\n" for each in ids)
+    assert column(read(READER, written(tmp_path, "a.csv", text))[0], "item") == ids
+    numbered = [{"item": n, "model": "m", "score": 1} for n in (7, "007", 1.5)]
+    assert column(read(READER, written(tmp_path, "b.jsonl", numbered))[0], "item") == ["7", "007", "1.5"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "score"),
+    [("1", 1), ("0", 0), ("0.25", 0.25), ("1e-1", 0.1), ("true", 1), ("False", 0), ("Yes", 1), ("no", 0),
+     ("C", 1), ("I", 0), ("correct", 1), ("INCORRECT", 0), ("pass", 1), ("failed", 0), (" 1 ", 1),
+     ("", None)],
+)  # fmt: skip
+def test_scores_are_numbers_or_words_for_right_and_wrong(
+    tmp_path: Path, cell: str, score: float | None
+) -> None:
+    file = written(tmp_path, "a.csv", f"item,model,answer,score\nq,m,x,{cell}\n")
+    assert scores(read(READER, file)[0]) == [score]
+
+
+def test_nan_is_kept_for_the_count(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.jsonl", '{"item": "q", "model": "m", "family": "f", "score": NaN}\n')
+    [record], _ = read(READER, file)
+    assert math.isnan(record.scores["score"] or 0.0)
+    assert ps.read_runs(file.path).ledger.nan_to_null.tolist() == [1]
+
+
+@pytest.mark.parametrize("cell", ["N/A", "NA", "maybe", "1,5", "inf", "12%"])
+def test_an_unreadable_score_is_named(tmp_path: Path, cell: str) -> None:
+    file = written(tmp_path, "a.csv", f'item,model,score\nq1,m,1\nq2,m,"{cell}"\n')
+    with pytest.raises(ReadError, match=r"a.csv:3 must have a number.* in column 'score', but has") as error:
+        read(READER, file)
+    assert repr(cell) in str(error.value)
+    records, left_out = read(READER, file, keep_going=True)
+    assert (len(records), [each.source for each in left_out]) == (1, ["a.csv:3"])
+
+
+def test_further_columns(tmp_path: Path) -> None:
+    text = (
+        "Question ID,Model Name,correct,score_strict,confidence,prompt_tokens,latency_s,status,difficulty\n"
+        "q1,m,1,0.5,80%,12,0.5,ok,hard\nq2,m,,,,,,error,easy\n"
+    )
+    records, _ = read(READER, written(tmp_path, "a.csv", text))
+    assert records[0].fields == {
+        "item": "q1", "model": "m", "confidence": "80%", "input_tokens": 12, "latency_s": 0.5,
+        "status": "answered", "difficulty": "hard",
+    }  # fmt: skip
+    assert records[0].scores == {"correct": 1.0, "score_strict": 0.5}
+    assert records[1].fields == {"item": "q2", "model": "m", "status": "error", "difficulty": "easy"}
+    assert records[1].raw["difficulty"] == "easy"
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "repeats"),
+    [("repeat", "012", [0, 1, 2]), ("repeat", "123", [1, 2, 3]), ("epoch", "123", [0, 1, 2]),
+     ("trial", "012", [0, 1, 2]), ("epoch", "234", [2, 3, 4])],
+)  # fmt: skip
+def test_repeats_count_from_zero(tmp_path: Path, name: str, cells: str, repeats: list[int]) -> None:
+    text = f"item,model,score,{name}\n" + "".join(f"q,m,1,{cell}\n" for cell in cells)
+    assert column(read(READER, written(tmp_path, "a.csv", text))[0], "repeat") == repeats
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "wanted"),
+    [
+        ("repeat", "1.5", "a whole number"),
+        ("latency_s", "fast", "a number"),
+        ("status", "fine", "one of answered"),
+    ],
+)
+def test_other_unreadable_cells_are_named(tmp_path: Path, name: str, cell: str, wanted: str) -> None:
+    file = written(tmp_path, "a.csv", f"item,model,score,{name}\nq,m,1,{cell}\n")
+    with pytest.raises(ReadError, match=f"a.csv:2 must have {wanted}.*in column '{name}', but has '{cell}'"):
+        read(READER, file)
+    assert len(read(READER, file, keep_going=True)[1]) == 1
+
+
+def test_blank_cells_and_status(tmp_path: Path) -> None:
+    """Neither score nor answer: never ran. An answer without a score stays answered, unscored."""
+    text = "item,model,answer,score\nq1,m,,\nq2,m,x,\nq3,m,,0\n"
+    records, _ = read(READER, written(tmp_path, "a.csv", text))
+    assert column(records, "status") == ["absent", "answered", "answered"]
+    assert scores(records) == [None, None, 0.0]
+
+
+def test_a_score_beside_an_error_is_no_score(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.csv", "item,model,family,status,score\nq1,m,f,error,0\nq2,m,f,ok,1\n")
+    records = ps.read_runs(file.path)
+    assert records.frame.set_index("item").score.isna().to_dict() == {"q1": True, "q2": False}
+    assert records.ledger.score_ignored_on_error.tolist() == [1]
+
+
+def test_answer_beside_a_prediction_is_the_key(tmp_path: Path) -> None:
+    [record], _ = read(READER, written(tmp_path, "a.csv", "id,model,answer,pred,correct\nq,m,A,B,0\n"))
+    assert (record.fields["answer"], record.fields["gold"]) == ("B", "A")
+
+
+def test_the_score_that_was_named_is_one(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.csv", "id,model,Reward,Accuracy\nq,m,0.5,1\n")
+    assert read(READER, file)[0][0].scores == {"accuracy": 1.0}
+    assert read(READER, file, score="Reward")[0][0].scores == {"Reward": 0.5, "accuracy": 1.0}
+    assert read(READER, file, score="Accuracy")[0][0].scores == {"Accuracy": 1.0}
+
+
+def test_wide_with_one_column_a_model(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.csv", "item,n_steps,gold,gpt,claude\nq1,2,x,1,0\nq2,8,y,1,\n")
+    records, _ = read(READER, file)
+    assert column(records, "model") == ["gpt", "claude", "gpt", "claude"]
+    assert scores(records) == [1.0, 0.0, 1.0, None]
+    assert column(records, "status") == ["answered", "answered", "answered", "absent"]
+    assert column(records, "gold") == ["x", "x", "y", "y"]
+    assert column(records, "n_steps") == ["2", "2", "8", "8"]
+    assert records[1].source == "a.csv:2:claude"
+    assert len({record.identity for record in records}) == 4
+
+
+def test_wide_with_blocks(tmp_path: Path) -> None:
+    text = "item,answer,a__answer,b__answer,a__correct,b__correct,a__confidence\nq1,k,x,,True,,0.5\n"
+    records, _ = read(READER, written(tmp_path, "a.csv", text))
+    assert column(records, "answer") == ["x", None]
+    assert column(records, "gold") == ["k", "k"]  # an answer of no model is the key
+    assert column(records, "status") == ["answered", "absent"]
+    assert [record.scores for record in records] == [{"correct": 1.0}, {"correct": None}]
+    assert column(records, "confidence") == ["0.5", None]
+
+
+DOUBTFUL = {
+    "flag": ("item,is_hard,gpt,claude\nq1,1,1,0\n", "'is_hard' may be a property of the item"),
+    "kinds": ("item,difficulty,gpt,claude\nq1,0.3,1,0\n", "0 and 1 as well as fractions"),
+    "broken": ("item,gpt,claude\nq1,1,0\nq2,1,0\nq3,0,5\n", r"'claude' has '5' \(a.csv:4\)"),
+    "words": ("item,gpt,claude\nq1,1,yes\n", "0 and 1 as well as words"),
+    "no item": ("name,gpt,claude\nq1,1,0\n", "no column is an item"),
+}
+
+
+@pytest.mark.parametrize("case", DOUBTFUL)
+def test_doubtful_model_columns_are_asked_for(tmp_path: Path, case: str) -> None:
+    text, why = DOUBTFUL[case]
+    file = written(tmp_path, "a.csv", text)
+    with pytest.raises(ReadError, match=f"could each be a model, but not for certain: .*{why}.*models="):
+        read(READER, file)
+
+
+def test_model_columns_that_are_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.csv", DOUBTFUL["flag"][0])
+    records, _ = read(READER, file, models=("gpt", "claude"))
+    assert column(records, "model") == ["gpt", "claude"]
+    assert column(records, "is_hard") == ["1", "1"]
+    with pytest.raises(
+        ReadError, match=r"lacks 'llama'\. Its columns are 'item', 'is_hard', 'gpt', 'claude'"
+    ):
+        read(READER, file, models=("gpt", "llama"))
+
+
+def test_quoted_cells_keep_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+    answer = 'a "b",\nc;\r\n\t'
+    text = 'item,model,answer,score\nq1,m,"' + answer.replace('"', '""') + '",1\nq2,m,x,oops\n'
+    file = written(tmp_path, "a.csv", text)
+    with pytest.raises(ReadError, match=r"a.csv:5 must have a number"):  # the line, not the row
+        read(READER, file)
+    records, _ = read(READER, file, keep_going=True)
+    assert column(records, "answer") == [answer]
+
+
+RAGGED = {
+    "long row": ("q2,m,1,1\n", "a.csv:3 must have 3 fields, but has 4"),
+    "short row": ("q2,m\n", "a.csv:3 must have 3 fields, but has 2"),
+    "open quote": ('q2,"m,1\n', "a.csv:3: not a table row"),
+    "broken quote": ('q2,"m"x,1\n', "a.csv:3: not a table row"),
+}
+
+
+@pytest.mark.parametrize("case", RAGGED)
+def test_broken_rows_are_named_with_their_line(tmp_path: Path, case: str) -> None:
+    row, message = RAGGED[case]
+    file = written(tmp_path, "a.csv", "item,model,score\nq1,m,1\n" + row)
+    assert isinstance(READER.recognize(file), Recognized)
+    with pytest.raises(ReadError, match=message):
+        read(READER, file)
+    records, left_out = read(READER, file, keep_going=True)
+    assert (column(records, "item"), [each.source for each in left_out]) == (["q1"], ["a.csv:3"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("item,model,score,score\nq,m,1,0\n", "'score' occur more than once"),
+        ("item,model,score\n", "must hold at least one row"),
+        (b"item,model,score\nq\xff,m,1\n" + b"q,m,1\n" * 20_000, "must be a table"),
+        (b"item,model,score\n" + b"q,m,1\n" * 20_000 + b"q\xff,m,1\n", "not UTF-8 text"),
+        (b"PAR1" + b"\x00" * 99, "is a damaged parquet file"),
+        (b"ARROW1\x00\x00" + b"\x07" * 99, "is a damaged arrow file"),
+        ('[{"item": "q", "score": 1}, "stray"]', r"a.csv:2 must be an object, but is 'stray'"),
+        (gzip.compress(LONG.encode() * 999)[:-60], "file damaged from here on|cannot be opened|damaged"),
+    ],
+)
+def test_bad_files(tmp_path: Path, content: str | bytes, message: str) -> None:
+    file = written(tmp_path, "a.csv", content)
+    with pytest.raises(ReadError, match=message):
+        read(READER, file)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "One line of prose, with a comma.\n", "Dear all,\nthis is no table, is it,\n\nYours\n",
+     b"\x00\x01\x02,\x03\n",
+     "# Title\n\n| a | b |\n|---|---|\n", '{"doc_id": 0, "resps": [], "doc": {}, "score": 1, "id": 3}\n',
+     '{"custom_id": "q", "response": {"choices": []}, "error": null}\n',
+     '{"custom_id": "q", "result": {"type": "errored"}}\n',
+     '{"eval": {}, "samples": [], "status": "success"}',
+     '{"item_id": "q", "model": "m", "error": {}, "response": null}\n',
+     '[{"id": "q", "input": {"a": 1}, "output": "x", "scores": {"exact": 1}}]', '{"results": {"a": 1}}',
+     '{"id": "q1", "question": "?", "gold": "A", "options": ["x"]}\n', "null", "[1, 2]", '{"a": ' * 5000],
+)  # fmt: skip
+def test_what_is_no_table_of_decisions_is_declined(tmp_path: Path, content: str | bytes) -> None:
+    assert isinstance(READER.recognize(written(tmp_path, "run.log", content)), Declined)
+
+
+def test_hostile_names_and_long_cells(tmp_path: Path) -> None:
+    name = "t{a}\u2603'\n%s.csv"
+    model, item = "../../m{0}\\n\u202e", "=cmd|' /C'!A0"
+    text = f'item,model,score,response\n"{item}","{model}",1,"{"x" * 1_000_000}"\n'
+    [record], _ = read(READER, written(tmp_path, name, text))
+    assert (record.fields["item"], record.fields["model"]) == (item, model)
+    assert len(record.fields["response"]) == 1_000_000
+    assert record.source == f"{name}:2"
+
+
+def test_jsonl_rows_may_lack_keys_and_hold_wrong_types(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"item": "q1", "model": "m", "score": 1}, {"item": "q2", "model": "m"}]
+    records, _ = read(READER, written(tmp_path, "a.jsonl", rows))
+    assert column(records, "status") == ["answered", "absent"]
+    for wrong in ([1], {"a": 1}, "x", 10**400):
+        file = written(tmp_path, "b.jsonl", [rows[0], {**rows[0], "score": wrong}])
+        with pytest.raises(ReadError, match=r"b.jsonl:2 must have a number"):
+            read(READER, file)
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("gsm8k_long.csv", 1319), ("gsm8k_long.parquet", 1319), ("gsm8k_long_first100.jsonl", 100),
+     ("gsm8k_wide_correct.csv", 1319), ("gsm8k_wide_correct.parquet", 1319),
+     ("gsm8k_wide_multiblock_first200.csv", 200)],
+)  # fmt: skip
+def test_six_tables_are_the_same_paired_scores(name: str, first: int) -> None:
+    """Truth: published ``is_correct`` of 4 systems on GSM8K, item by item; 286, 515, 458, 742 in all."""
+    source = SHARED / "samples/gsm8k_openai_wide/example_model_solutions.jsonl"
+    rows = [json.loads(line) for line in source.read_text().splitlines()]
+    truth = {
+        (f"gsm8k-test-{n}", m): float(row[m]["is_correct"])
+        for n, row in enumerate(rows[:first])
+        for m in MODELS
+    }
+    frame = ps.read_runs(TABLES / name, family="item").frame
+    assert dict(zip(zip(frame["item"], frame.model, strict=True), frame.score, strict=True)) == truth
+    if first == 1319:
+        assert frame.groupby("model", observed=True).score.sum().to_dict() == CORRECT
+
+
+@needs_shared
+def test_answers_and_keys_of_long_and_wide_are_the_same() -> None:
+    columns = ["item", "model", "answer", "gold"]
+    long = ps.read_runs(TABLES / "gsm8k_long.csv", family="item").frame[columns]
+    wide = ps.read_runs(TABLES / "gsm8k_wide_multiblock_first200.csv", family="item").frame[columns]
+    wanted = set(wide["item"])
+    assert set(long[long["item"].isin(wanted)].itertuples(index=False, name=None)) == set(
+        wide.itertuples(index=False, name=None)
+    )
