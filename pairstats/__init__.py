@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from pairstats.answers import AnswerFormat
     from pairstats.calibration import calibration_curve
     from pairstats.conditions import Condition
-    from pairstats.contrasts import Pairwise, Versus
+    from pairstats.contrasts import Interaction, Pairwise, Trend, Versus
     from pairstats.errors import PairingError, PairstatsError, ProtocolError, ReadError, SchemaError
     from pairstats.estimands import AllCorrect, Brier, FlipRate, Mean, Ratio, Share
+    from pairstats.exchange import to_every_eval_ever
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
     from pairstats.panel import Panel
@@ -48,6 +49,7 @@ _HOME = {
     "Estimates": "result",
     "FamilyInterval": "intervals",
     "FlipRate": "estimands",
+    "Interaction": "contrasts",
     "Mean": "estimands",
     "PairingError": "errors",
     "Pairwise": "contrasts",
@@ -61,6 +63,7 @@ _HOME = {
     "Results": "results",
     "SchemaError": "errors",
     "Share": "estimands",
+    "Trend": "contrasts",
     "Versus": "contrasts",
     "calibration_curve": "calibration",
     "contrast": "infer",
@@ -71,6 +74,7 @@ _HOME = {
     "load_records": "records",
     "read_runs": "readers",
     "run_protocol": "run",
+    "to_every_eval_ever": "exchange",
     "validate": "schema",
     "write_report": "report",
 }

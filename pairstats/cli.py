@@ -25,6 +25,7 @@ EXAMPLES = r"""examples:
   pairstats normalize runs/ --family 'item~^(\w+)-' --variant 'item~-(\w+)$' -o records.parquet
   pairstats normalize small=a.jsonl large=b.jsonl --family item --filter strict-match -o records.parquet
   pairstats check records.parquet
+  pairstats freeze protocol.toml
   pairstats draw results/ -o figures/
   pairstats report results/ -o report.html
 
@@ -80,7 +81,19 @@ def build_parser() -> argparse.ArgumentParser:
     run = _command(commands, "run", _run, "run a protocol: tables, figures and a report")
     run.add_argument("protocol", type=Path)
     run.add_argument("-o", "--output", type=Path, required=True, help="folder for the results")
+    run.add_argument(
+        "--unlocked", action="store_true", help="run although the lock does not hold: nothing is registered"
+    )
+    run.add_argument("--exit-verdict", action="store_true", help="exit 10, 11, 12 for equivalent, inconclusive, "
+                     "not estimable; the worst contrast wins")  # fmt: skip
     run.add_argument("--no-report", action="store_true", help="tables only, no figures and no report")
+    freeze = _command(
+        commands, "freeze", _freeze, "freeze a protocol before the data: writes its lock beside it"
+    )
+    freeze.add_argument("protocol", type=Path)
+    freeze.add_argument(
+        "--timestamp", type=Path, help="timestamp token of the lock's checksum, made elsewhere"
+    )
     draw = _command(commands, "draw", _draw, "draw the figures of a results folder")
     draw.add_argument("results", type=Path)
     draw.add_argument("-o", "--output", type=Path, required=True, help="folder for the figures")
@@ -243,7 +256,8 @@ def _check(given: argparse.Namespace) -> int:
 
         found = check_protocol(given.file)
         counted = f"{found['estimands']} estimands, {found['contrasts']} contrasts"
-        what = f"{given.file}: protocol {found['name']!r}, {counted}"
+        state = f"frozen at {found['frozen']}" if found["frozen"] else "not frozen"
+        what = f"{given.file}: protocol {found['name']!r}, {counted}, {state}"
     else:
         from pairstats.records import load_records
 
@@ -265,21 +279,47 @@ def _run(given: argparse.Namespace) -> int:
     from pairstats.run import run_protocol
 
     with _progress(given) as step:
-        results = run_protocol(given.protocol, given.output, report=not given.no_report, progress=step)
+        results = run_protocol(
+            given.protocol, given.output, report=not given.no_report, unlocked=given.unlocked, progress=step
+        )
     from pairstats.words import findings
 
     said = findings(results.estimates, completeness=results.completeness)
     deviations = list(results.provenance.get("deviations", []))
+    status = _verdict_status(results) if given.exit_verdict else FINDINGS if deviations else OK
     if given.json:
         _print_json({"findings": said, "deviations": deviations, "output": str(given.output)})
-        return FINDINGS if deviations else OK
+        return status
     print("Found:")
     for sentence in said:
         print(f"- {sentence}")
     for deviation in deviations:
         print(f"- Deviation from the protocol: {deviation}")
     _say_where(given)
-    return FINDINGS if deviations else OK
+    return status
+
+
+def _verdict_status(results: Any) -> int:
+    """Exit status of the worst verdict: 12 not estimable, 11 inconclusive, 10 equivalent, else 0."""
+    verdicts = set(results.contrasts.frame["verdict"].dropna())
+    worst = (("not estimable", 12), ("inconclusive", 11), ("equivalent", 10))
+    return next((status for verdict, status in worst if verdict in verdicts), OK)
+
+
+def _freeze(given: argparse.Namespace) -> int:
+    from pairstats.protocol.lock import freeze, lock_path
+
+    lock = freeze(given.protocol, timestamp=given.timestamp)
+    if given.json:
+        _print_json(
+            {"lock": str(lock_path(given.protocol)), "sha256": lock.sha256, "warnings": list(lock.warnings)}
+        )
+        return FINDINGS if lock.warnings else OK
+    print(f"{lock_path(given.protocol)}: frozen at {lock.frozen_at}, sha256 {lock.sha256}")
+    print(f"{len(lock.records)} record files with checksums" + (f", commit {lock.git}" if lock.git else ""))
+    for warning in lock.warnings:
+        print(f"- {warning}")
+    return FINDINGS if lock.warnings else OK
 
 
 def _say_where(given: argparse.Namespace) -> None:

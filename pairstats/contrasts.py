@@ -1,38 +1,43 @@
-"""Which cells are compared: frozen values that become rows of coefficients over the levels of a factor."""
+"""Which cells are compared: frozen values that become signed weights of the levels of one or two factors."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pairstats.errors import PairstatsError, listed
 
+Levels = tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """First level minus second level of a factor."""
+class Combination:
+    """Signed combination of cells.
 
-    first: str
-    second: str
+    Attributes
+    ----------
+    label : str
+        With its sign: first minus second.
+    weights : mapping of tuple of str to float
+        Weight of each combination of levels, in the order of the comparison's factors; they sum to 0.
+    """
 
-    @property
-    def label(self) -> str:
-        """Label with its sign: first minus second."""
-        return f"{self.first} - {self.second}"
+    label: str
+    weights: Mapping[Levels, float]
 
 
 class Comparison(Protocol):
-    """Anything that picks pairs among the levels of a factor."""
+    """Anything that combines the levels of one or more factors."""
 
     @property
-    def factor(self) -> str:
-        """Column whose levels are compared."""
+    def factors(self) -> tuple[str, ...]:
+        """Columns whose levels are compared."""
         ...
 
-    def pairs(self, levels: Sequence[str]) -> list[Pair]:
-        """Pairs to compare, in the order of the results."""
+    def combinations(self, levels: Mapping[str, Sequence[str]]) -> list[Combination]:
+        """Combinations of the levels of each factor, in the order of the results."""
         ...
 
 
@@ -46,20 +51,26 @@ class Pairwise:
 
     Examples
     --------
-    >>> [pair.label for pair in Pairwise("model").pairs(["a", "b", "c"])]
+    >>> [pair.label for pair in Pairwise("model").combinations({"model": ["a", "b", "c"]})]
     ['a - b', 'a - c', 'b - c']
     """
 
     factor: str
 
-    def pairs(self, levels: Sequence[str]) -> list[Pair]:
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The one factor."""
+        return (self.factor,)
+
+    def combinations(self, levels: Mapping[str, Sequence[str]]) -> list[Combination]:
         """All pairs in the order of the levels."""
-        if len(levels) < 2:
+        there = levels[self.factor]
+        if len(there) < 2:
             raise PairstatsError(
                 f"A pairwise comparison needs at least 2 levels of {self.factor!r}, but there is "
-                f"{listed(levels)}."
+                f"{listed(there)}."
             )
-        return [Pair(a, b) for a, b in itertools.combinations(levels, 2)]
+        return [_pair(first, second) for first, second in itertools.combinations(there, 2)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +87,7 @@ class Versus:
 
     Examples
     --------
-    >>> [pair.label for pair in Versus("condition", "direct").pairs(["code", "direct"])]
+    >>> [pair.label for pair in Versus("condition", "direct").combinations({"condition": ["code", "direct"]})]
     ['code - direct']
     """
 
@@ -84,13 +95,106 @@ class Versus:
     reference: str
     level: str | tuple[str, ...] = ()
 
-    def pairs(self, levels: Sequence[str]) -> list[Pair]:
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The one factor."""
+        return (self.factor,)
+
+    def combinations(self, levels: Mapping[str, Sequence[str]]) -> list[Combination]:
         """The chosen levels, each minus the reference."""
         chosen = (self.level,) if isinstance(self.level, str) else tuple(self.level)
-        absent = [name for name in (self.reference, *chosen) if name not in levels]
-        if absent:
-            raise PairstatsError(
-                f"{self.factor!r} has no level {listed(absent)}; its levels are {listed(levels, 20)}."
-            )
-        others = chosen or tuple(name for name in levels if name != self.reference)
-        return [Pair(name, self.reference) for name in others]
+        _require(self.factor, (self.reference, *chosen), levels[self.factor])
+        others = chosen or tuple(name for name in levels[self.factor] if name != self.reference)
+        return [_pair(name, self.reference) for name in others]
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """Difference of two differences: whether an effect differs between two levels of another factor.
+
+    Parameters
+    ----------
+    effect : Versus
+        One level against its reference.
+    factor : str
+        The other factor.
+    level, reference : str
+        The effect at `level` minus the effect at `reference`.
+
+    Examples
+    --------
+    >>> asked = Interaction(Versus("framing", "plain", "pressure"), "model", "a", "b")
+    >>> asked.combinations({"framing": ["plain", "pressure"], "model": ["a", "b"]})[0].label
+    '(pressure - plain) in a - in b'
+    """
+
+    effect: Versus
+    factor: str
+    level: str
+    reference: str
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factor of the effect, then the other one."""
+        return (*self.effect.factors, self.factor)
+
+    def combinations(self, levels: Mapping[str, Sequence[str]]) -> list[Combination]:
+        """One combination for each level of the effect."""
+        _require(self.factor, (self.level, self.reference), levels[self.factor])
+        found = []
+        for effect in self.effect.combinations(levels):
+            weights = {
+                (*key, other): sign * weight
+                for other, sign in ((self.level, 1.0), (self.reference, -1.0))
+                for key, weight in effect.weights.items()
+            }
+            found.append(Combination(f"({effect.label}) in {self.level} - in {self.reference}", weights))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    r"""Least-squares slope over the doses of a factor: change for one unit of dose.
+
+    Parameters
+    ----------
+    factor : str
+    doses : mapping of str to float
+        Dose of each level that takes part; a trend says nothing about shape.
+
+    Examples
+    --------
+    >>> slope = Trend("rows", {"0": 0, "1": 1, "3": 3}).combinations({"rows": ["0", "1", "3"]})[0]
+    >>> {level[0]: round(weight, 3) for level, weight in slope.weights.items()}
+    {'0': -0.286, '1': -0.071, '3': 0.357}
+    """
+
+    factor: str
+    doses: Mapping[str, float]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The one factor."""
+        return (self.factor,)
+
+    def combinations(self, levels: Mapping[str, Sequence[str]]) -> list[Combination]:
+        """The slope, as one combination."""
+        _require(self.factor, tuple(self.doses), levels[self.factor])
+        mean = sum(self.doses.values()) / len(self.doses)
+        spread = sum((dose - mean) ** 2 for dose in self.doses.values())
+        if len(self.doses) < 2 or spread == 0:
+            raise PairstatsError(f"A trend needs at least two different doses, but got {dict(self.doses)}.")
+        weights: dict[Levels, float] = {
+            (level,): (dose - mean) / spread for level, dose in self.doses.items()
+        }
+        return [Combination(f"trend over {self.factor}", weights)]
+
+
+def _pair(first: str, second: str) -> Combination:
+    return Combination(f"{first} - {second}", {(first,): 1.0, (second,): -1.0})
+
+
+def _require(factor: str, wanted: Sequence[str], there: Sequence[str]) -> None:
+    absent = [name for name in dict.fromkeys(wanted) if name not in there]
+    if absent:
+        raise PairstatsError(f"{factor!r} has no level {listed(absent)}; its levels are {listed(there, 20)}.")

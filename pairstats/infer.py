@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pairstats._version import __version__
 from pairstats.contrasts import Comparison
+from pairstats.errors import one_of
 from pairstats.estimands import Estimand
 from pairstats.intervals import FamilyInterval, IntervalKind, as_interval
 from pairstats.numeric.multiplicity import adjust as adjust_p
-from pairstats.pairs import pair_row, paired_units, sides_of
+from pairstats.pairs import Compared, combine, compare, paired_units
 from pairstats.panel import Panel
 from pairstats.result import Estimates, concat
 from pairstats.rows import Asked, cell_row
 from pairstats.sums import Units
+
+MISSING_RULES = ("common", "refuse", "drop-family")
 
 
 def estimate(
@@ -61,7 +65,7 @@ def estimate(
             for one in estimand
         ])  # fmt: skip
     panel.require(*estimand.columns)
-    asked = _asked(panel, estimand, interval, confidence_level, alternative)
+    asked = asked_for(panel, estimand, interval, confidence_level, alternative)
     unit = estimand.unit(panel.unit)
     units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, unit)
     rows = [cell_row(asked, units, cell) for cell in units.cells]
@@ -77,6 +81,7 @@ def contrast(
     interval: IntervalKind | str | None = None,
     confidence_level: float = 0.95,
     alternative: str = "two-sided",
+    missing: str = "common",
     adjust: str | None = "holm",
 ) -> Estimates:
     """Compare cells on the units they share, with a paired interval and the exact sign-flip test.
@@ -85,7 +90,7 @@ def contrast(
     ----------
     panel : Panel
     estimand : Estimand
-    comparison : Pairwise or Versus
+    comparison : Pairwise, Versus, Interaction or Trend
         Which levels of which factor. Within each combination of the panel's other cells.
     average : str or sequence of str, default ()
         Cells to average over with equal weights instead; families move together for all of them.
@@ -93,6 +98,9 @@ def contrast(
         As in `estimate`.
     confidence_level : float, default 0.95
     alternative : {"two-sided", "less", "greater"}
+    missing : {"common", "refuse", "drop-family"}, default "common"
+        Compare the units that every side answered, raise where any is missing, or leave out families with
+        a missing unit.
     adjust : str or None, default "holm"
         Multiplicity adjustment over all rows of the call.
 
@@ -119,18 +127,64 @@ def contrast(
     >>> contrast(Panel(rows), Mean("score"), Pairwise("model")).frame["p_value"].item()
     0.0078125
     """
-    panel.require(*estimand.columns, comparison.factor)
+    found = compared(
+        panel, estimand, comparison, average=average, interval=interval, confidence_level=confidence_level,
+        alternative=alternative, missing=missing,
+    )  # fmt: skip
+    return adjusted([found.estimates()], adjust)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """All comparisons of one question, before they are adjusted and judged.
+
+    Attributes
+    ----------
+    asked : Asked
+    units : Units
+    factors : tuple of str
+        Strata within which cells were compared.
+    compared : tuple of Compared
+    """
+
+    asked: Asked
+    units: Units
+    factors: tuple[str, ...]
+    compared: tuple[Compared, ...]
+
+    def estimates(self) -> Estimates:
+        """Rows as they stand."""
+        return Estimates.from_rows(
+            [each.row for each in self.compared],
+            factors=self.factors,
+            provenance=_provenance(self.asked, self.units),
+        )
+
+
+def compared(
+    panel: Panel,
+    estimand: Estimand,
+    comparison: Comparison,
+    *,
+    average: Sequence[str] | str = (),
+    interval: IntervalKind | str | None = None,
+    confidence_level: float = 0.95,
+    alternative: str = "two-sided",
+    missing: str = "common",
+) -> Comparisons:
+    """Compare as `contrast` does, and keep the family totals behind every row; nothing is adjusted."""
+    one_of("missing", missing, MISSING_RULES)
+    panel.require(*estimand.columns, *comparison.factors)
     average = (average,) if isinstance(average, str) else tuple(average)
-    cells = tuple(dict.fromkeys((*panel.cells, *average, comparison.factor)))
-    asked = _asked(panel.by(cells), estimand, interval, confidence_level, alternative)
-    units, paired = paired_units(asked, comparison.factor, cells)
-    strata = tuple(name for name in cells if name != comparison.factor and name not in average)
+    cells = tuple(dict.fromkeys((*panel.cells, *average, *comparison.factors)))
+    asked = asked_for(panel.by(cells), estimand, interval, confidence_level, alternative)
+    units, paired = paired_units(asked, comparison.factors, cells)
+    strata = tuple(name for name in cells if name not in comparison.factors and name not in average)
     rows = [
-        pair_row(asked, units, sides, labels, paired)
-        for labels, sides in sides_of(units, cells, strata, comparison)
+        compare(asked, units, combined, comparison, paired, missing)
+        for combined in combine(units, cells, strata, comparison)
     ]
-    found = Estimates.from_rows(rows, factors=strata, provenance=_provenance(asked, units))
-    return adjusted([found], adjust)[0]
+    return Comparisons(asked, units, strata, tuple(rows))
 
 
 def adjusted(parts: Sequence[Estimates], method: str | None) -> list[Estimates]:
@@ -159,9 +213,14 @@ def adjusted(parts: Sequence[Estimates], method: str | None) -> list[Estimates]:
     ]
 
 
-def _asked(
-    panel: Panel, estimand: Estimand, interval: IntervalKind | str | None, level: float, alternative: str
+def asked_for(
+    panel: Panel,
+    estimand: Estimand,
+    interval: IntervalKind | str | None,
+    level: float,
+    alternative: str = "two-sided",
 ) -> Asked:
+    """Put what a user asked into one value."""
     return Asked(panel, estimand, None if interval is None else as_interval(interval), level, alternative)
 
 

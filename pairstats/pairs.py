@@ -1,144 +1,214 @@
-"""Pairs of cells on the units they share: signed differences, paired tests, bounds."""
+"""Signed combinations of cells on the units they share: differences, exact tests, bounds."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pairstats.contrasts import Comparison, Pair
+from pairstats.contrasts import Combination, Comparison, Trend
 from pairstats.errors import PairingError, PairstatsError, listed
 from pairstats.intervals import FamilyInterval, Totals
 from pairstats.numeric.draws import derived_seed
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.swap import swap_test
 from pairstats.rows import Asked, blank_notes, family_notes, joined, limit_columns, numbers
-from pairstats.sums import Cell, FamilySums, Units
+from pairstats.sums import FamilySums, Units
 
 TIE = 1e-9
 
 
-def paired_units(asked: Asked, factor: str, cells: Sequence[str]) -> tuple[Units, str]:
-    """Collect units in which different levels of the factor meet, and say how they were paired.
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """Cells of one row of results, and their weights.
+
+    Attributes
+    ----------
+    labels : dict
+        The contrast's label and the levels of the strata.
+    columns : tuple of int
+        Columns of the units.
+    weights : ndarray, shape (len(columns),)
+        Their weights; they sum to 0.
+    """
+
+    labels: dict[str, Any]
+    columns: tuple[int, ...]
+    weights: np.ndarray
+
+    def range(self, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+        """Range of the combination where every cell lies in `bounds`."""
+        if bounds is None:
+            return None
+        up, down = self.weights.clip(min=0).sum(), self.weights.clip(max=0).sum()
+        return float(up * bounds[0] + down * bounds[1]), float(up * bounds[1] + down * bounds[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One comparison: its row of results, and what stands behind it.
+
+    Attributes
+    ----------
+    row : dict
+    combined : Combined
+    totals : Totals or None
+        Family differences, where the sides share their denominators.
+    limits_at : callable or None
+        Limits at any confidence level, for comparisons without family differences.
+    """
+
+    row: dict[str, Any]
+    combined: Combined
+    totals: Totals | None = None
+    limits_at: Callable[[float], tuple[float, float]] | None = None
+
+
+def paired_units(asked: Asked, factors: Sequence[str], cells: Sequence[str]) -> tuple[Units, str]:
+    """Collect units in which different levels of the factors meet, and say how they were paired.
 
     Where the levels share no unit but every family has just one in each cell, families are the pairs.
     """
     panel, estimand = asked.panel, asked.estimand
-    unit = tuple(name for name in estimand.unit(panel.unit) if name != factor)
+    unit = tuple(name for name in estimand.unit(panel.unit) if name not in factors)
     units = Units.collect(panel.rows(), estimand, panel.family, cells, unit)
-    if not unit or _levels_meet(units, cells.index(factor)):
+    if not unit or _levels_meet(units, [cells.index(factor) for factor in factors]):
         return units, ""
     whole = Units.collect(panel.rows(), estimand, panel.family, cells, ())
     if (units.n_planned > 0).sum() == (whole.n_planned > 0).sum():
         return whole, "paired by family"
     raise PairingError(
-        f"No {' and '.join(unit)} is shared by two levels of {factor!r}, and families hold several, so that "
-        "it is not known which belong together. Map item= to an id that the levels share, or give the panel "
-        "unit=() to compare family totals."
+        f"No {' and '.join(unit)} is shared by two levels of {' and '.join(factors)}, and families hold "
+        "several, so that it is not known which belong together. Map item= to an id that the levels share, or "
+        "give the panel unit=() to compare family totals."
     )
 
 
-def _levels_meet(units: Units, factor: int) -> bool:
-    """Whether any unit was planned in two levels of the factor, or there is one level only."""
-    levels = sorted({cell[factor] for cell in units.cells})
-    at = [[c for c, cell in enumerate(units.cells) if cell[factor] == level] for level in levels]
+def _levels_meet(units: Units, factors: Sequence[int]) -> bool:
+    """Whether any unit was planned in two combinations of levels, or there is one combination only."""
+    levels = sorted({tuple(cell[f] for f in factors) for cell in units.cells})
+    at = [
+        [c for c, cell in enumerate(units.cells) if tuple(cell[f] for f in factors) == key] for key in levels
+    ]
     planned = np.column_stack([(units.n_planned[:, columns] > 0).any(axis=1) for columns in at])
     return len(levels) < 2 or bool((planned.sum(axis=1) > 1).any())
 
 
-Sides = tuple[list[int], list[int]]
-
-
-def sides_of(
+def combine(
     units: Units, cells: Sequence[str], strata: Sequence[str], comparison: Comparison
-) -> list[tuple[dict[str, str], Sides]]:
-    """Columns on either side of each comparison: one a side, or several that are averaged."""
+) -> list[Combined]:
+    """Find the cells of every combination in every stratum; what is neither is averaged over."""
     at = {name: cells.index(name) for name in cells}
-    levels = sorted({cell[at[comparison.factor]] for cell in units.cells})
-    pairs = comparison.pairs(levels)
-    averaged = [name for name in cells if name not in strata and name != comparison.factor]
+    levels = {name: sorted({cell[at[name]] for cell in units.cells}) for name in comparison.factors}
+    averaged = [name for name in cells if name not in strata and name not in comparison.factors]
     found = []
     for stratum in sorted({tuple(cell[at[name]] for name in strata) for cell in units.cells}):
-        here = [c for c in units.cells if tuple(c[at[name]] for name in strata) == stratum]
-        for pair in pairs:
-            sides = _columns(units, here, at, comparison.factor, averaged, pair)
-            if sides is not None:
-                found.append(({"contrast": pair.label, **dict(zip(strata, stratum, strict=True))}, sides))
+        here: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
+        for column, cell in enumerate(units.cells):
+            if tuple(cell[at[name]] for name in strata) == stratum:
+                key = tuple(cell[at[name]] for name in comparison.factors)
+                here.setdefault(key, {})[tuple(cell[at[name]] for name in averaged)] = column
+        labels = dict(zip(strata, stratum, strict=True))
+        for combination in comparison.combinations(levels):
+            if any(key in here for key in combination.weights):
+                found.append(_columns(combination, here, labels, averaged))
     return found
 
 
 def _columns(
-    units: Units,
-    here: Sequence[Cell],
-    at: Mapping[str, int],
-    factor: str,
+    combination: Combination,
+    here: Mapping[tuple[str, ...], Mapping[tuple[str, ...], int]],
+    labels: Mapping[str, str],
     averaged: Sequence[str],
-    pair: Pair,
-) -> Sides | None:
-    """Columns of both sides with the same levels of the averaged factors; None where a side has none."""
-
-    def of(level: str) -> dict[Cell, int]:
-        return {
-            tuple(cell[at[name]] for name in averaged): units.position(cell)
-            for cell in here
-            if cell[at[factor]] == level
-        }
-
-    first, second = of(pair.first), of(pair.second)
-    if first.keys() != second.keys() and first and second:
-        odd = sorted(first.keys() ^ second.keys())
+) -> Combined:
+    """Columns and weights of one combination; no columns where one of its cells has no rows."""
+    named = {"contrast": combination.label, **labels}
+    if any(key not in here for key in combination.weights):
+        return Combined(named, (), np.zeros(0))
+    keys = [set(here[key]) for key in combination.weights]
+    odd = sorted({key for each in keys for key in keys[0] ^ each})
+    if odd:
         raise PairingError(
-            f"To average {pair.label} over {' and '.join(averaged)}, both sides need the same levels, but "
-            f"{listed(odd)} is on one side only. Leave it out with panel.where()."
+            f"To average {combination.label} over {' and '.join(averaged)}, every side needs the same levels, "
+            f"but {listed(odd)} is on one side only. Leave it out with panel.where()."
         )
-    if not first or not second:
-        return None
-    return [first[key] for key in sorted(first)], [second[key] for key in sorted(first)]
+    parts = [
+        (here[key][inner], weight / len(keys[0]))
+        for key, weight in combination.weights.items()
+        for inner in sorted(keys[0])
+    ]
+    return Combined(named, tuple(column for column, _ in parts), np.array([weight for _, weight in parts]))
 
 
-def pair_row(
-    asked: Asked, units: Units, sides: Sides, labels: Mapping[str, Any], paired: str
-) -> dict[str, Any]:
-    """Make the row of one pair; one without any common value says why."""
-    first, second = sides
-    columns = [*first, *second]
-    chosen = units.common(columns)
-    any_side = (units.n_planned[:, columns] > 0).any(axis=1)
-    row = {
-        **labels, **asked.described(), "null": 0.0, "n_units": int(chosen.sum()),
-        "n_missing": int((any_side & ~chosen).sum()), **_bounds(asked, units, sides),
-    }  # fmt: skip
+def compare(
+    asked: Asked,
+    units: Units,
+    combined: Combined,
+    comparison: Comparison,
+    paired: str = "",
+    missing: str = "common",
+) -> Compared:
+    """Make the row of one combination; one without any common value says why."""
+    labels = {**combined.labels, **asked.described(), "null": 0.0}
+    columns = list(combined.columns)
+    if not columns:
+        return Compared(labels | {"n_families": 0, "note": "no results: one side has no rows"}, combined)
+    chosen, lost = _chosen(units, columns, missing)
+    row = {**labels, "n_units": int(chosen.sum()), "n_missing": lost, **_bounds(asked, units, combined)}
     sums = units.add_up(columns, chosen, asked.estimand.weight)
-    notes = [*([paired] if paired else []), *_lost(units, sides), *blank_notes(units, columns, chosen)]
+    notes = [*([paired] if paired else []), *_lost(units, combined), *blank_notes(units, columns, chosen)]
     if not len(sums) or (sums.den.sum(axis=0) == 0).any():
         why = "no unit is answered on both sides" if not chosen.any() else "one side has nothing to count"
-        return row | {"n_families": 0, "note": joined([f"no results: {why}", *notes])}
-    row |= _discordant(units, sides, chosen)
-    same = bool(np.all(np.abs(sums.den - sums.den[:, :1]) < TIE))
-    return row | (_shared(asked, sums, notes) if same else _unshared(asked, sums, notes))
+        return Compared(row | {"n_families": 0, "note": joined([f"no results: {why}", *notes])}, combined)
+    row |= _discordant(units, combined, chosen)
+    if np.all(np.abs(sums.den - sums.den[:, :1]) < TIE):
+        totals = Totals(sums.num @ combined.weights, sums.den[:, 0], combined.range(asked.estimand.bounds))
+        return Compared(row | _shared(asked, sums, totals, comparison, notes), combined, totals)
+    return Compared(row | _unshared(asked, sums, combined, notes), combined)
 
 
-def _shared(asked: Asked, sums: FamilySums, notes: Sequence[str]) -> dict[str, Any]:
-    """Numbers of a pair whose sides have the same denominators: everything comes from family differences."""
-    half = sums.num.shape[1] // 2
-    difference = sums.num[:, :half].mean(axis=1) - sums.num[:, half:].mean(axis=1)
-    bounds = asked.estimand.bounds
-    ends = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    test = sign_flip(difference, alternative=asked.alternative)
+def _chosen(units: Units, columns: Sequence[int], missing: str) -> tuple[np.ndarray, int]:
+    """Units that count on every side, and how many were planned on any side but do not."""
+    common = units.common(columns)
+    planned = (units.n_planned[:, list(columns)] > 0).any(axis=1)
+    lost = planned & ~common
+    if missing == "refuse" and lost.any():
+        raise PairingError(
+            f"Every planned unit must be answered on all sides (missing = 'refuse'), but {int(lost.sum())} of "
+            f"{int(planned.sum())} are not. Declare missing = 'common' or 'drop-family'."
+        )
+    if missing == "drop-family":
+        common = common & ~np.isin(units.family_of, np.unique(units.family_of[lost]))
+    return common, int((planned & ~common).sum())
+
+
+def _shared(
+    asked: Asked, sums: FamilySums, totals: Totals, comparison: Comparison, notes: Sequence[str]
+) -> dict[str, Any]:
+    """Numbers of sides with the same denominators: everything comes from family differences."""
+    if isinstance(comparison, Trend):
+        from pairstats.numeric.trends import trend_test
+
+        doses = np.array(list(comparison.doses.values()), dtype=float)
+        per_dose = sums.num.reshape(len(sums), len(doses), -1).mean(axis=2)
+        test: Any = trend_test(per_dose, doses, alternative=asked.alternative, rng=derived_seed(per_dose))
+        notes = [*notes, f"p by {test.method}"]
+    else:
+        test = sign_flip(totals.num, alternative=asked.alternative)
     floor = [f"smallest possible p is {test.p_floor:.3g}"] if test.p_floor > 0.05 else []
-    return numbers(asked, Totals(difference, sums.den[:, 0], ends), [*notes, *floor]) | {
-        "statistic": float(difference.sum()), "p_value": test.p_value, "p_floor": test.p_floor,
+    return numbers(asked, totals, [*notes, *floor]) | {
+        "statistic": float(totals.num.sum()), "p_value": test.p_value, "p_floor": test.p_floor,
     }  # fmt: skip
 
 
-def _unshared(asked: Asked, sums: FamilySums, notes: Sequence[str]) -> dict[str, Any]:
+def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequence[str]) -> dict[str, Any]:
     """Numbers of a pair of ratios with different denominators: the same weights, by Monte Carlo."""
-    half = sums.num.shape[1] // 2
-    if half != 1:
+    if combined.weights.tolist() != [1.0, -1.0]:
         raise PairstatsError(
-            "Ratios with random denominators cannot be averaged over cells: compare them apart."
+            "Ratios with random denominators can be compared in pairs only, not averaged or combined."
         )
     chosen = asked.interval or FamilyInterval()
     if not isinstance(chosen, FamilyInterval) or asked.estimand.bounds is None:
@@ -148,12 +218,9 @@ def _unshared(asked: Asked, sums: FamilySums, notes: Sequence[str]) -> dict[str,
         )
     low, high = asked.estimand.bounds
     ends = (np.array([low, high]), np.array([high, low]))
-    limits = chosen.limits_of(
-        _ratio_difference, sums.num, sums.den, ends, asked.level, asked.alternative
-    )  # fmt: skip
-    test = swap_test(
-        sums.num, sums.den, alternative=asked.alternative, rng=derived_seed(np.hstack([sums.num, sums.den]))
-    )
+    limits = chosen.limits_of(_ratio_difference, sums.num, sums.den, ends, asked.level, asked.alternative)
+    seed = derived_seed(np.hstack([sums.num, sums.den]))
+    test = swap_test(sums.num, sums.den, alternative=asked.alternative, rng=seed)
     value = sums.value()
     return limit_columns(limits) | {
         "estimate": float(value[0] - value[1]), "n_families": len(sums), "statistic": test.statistic,
@@ -167,35 +234,31 @@ def _ratio_difference(num: np.ndarray, den: np.ndarray) -> np.ndarray:
     return ratios[:, 0] - ratios[:, 1]
 
 
-def _discordant(units: Units, sides: Sides, chosen: np.ndarray) -> dict[str, int]:
-    """Count units in which one side is higher; units without a denominator are neither."""
-
-    def mean(side: list[int]) -> np.ndarray:
-        num, den = units.num[:, side][chosen], units.den[:, side][chosen]
-        return np.mean(np.divide(num, den, out=np.full_like(num, np.nan), where=den > 0), axis=1)
-
-    first, second = (mean(side) for side in sides)
-    return {
-        "n_first_only": int(np.sum(first > second + TIE)),
-        "n_second_only": int(np.sum(second > first + TIE)),
-    }
+def _discordant(units: Units, combined: Combined, chosen: np.ndarray) -> dict[str, int]:
+    """Count units above and below zero; units without a denominator are neither."""
+    columns = list(combined.columns)
+    num, den = units.num[:, columns][chosen], units.den[:, columns][chosen]
+    values = np.divide(num, den, out=np.full_like(num, np.nan), where=den > 0) @ combined.weights
+    return {"n_first_only": int(np.sum(values > TIE)), "n_second_only": int(np.sum(values < -TIE))}
 
 
-def _lost(units: Units, sides: Sides) -> list[str]:
+def _lost(units: Units, combined: Combined) -> list[str]:
     """Units that are planned but only one side answered."""
+    columns = np.array(combined.columns)
+    sides = (columns[combined.weights > 0], columns[combined.weights < 0])
     first, second = ((units.n_valid[:, side] > 0).all(axis=1) for side in sides)
     only = (int(np.sum(first & ~second)), int(np.sum(second & ~first)))
     return [f"{only[0]} units only the first answered, {only[1]} only the second"] if any(only) else []
 
 
-def _bounds(asked: Asked, units: Units, sides: Sides) -> dict[str, float]:
-    """Bounds of the difference: one side's missing all wrong and the other's all right, and the reverse."""
-    ends = asked.estimand.bounds
-    columns = [*sides[0], *sides[1]]
+def _bounds(asked: Asked, units: Units, combined: Combined) -> dict[str, float]:
+    """Bounds of the combination: missing replies all against it, and all for it."""
+    ends, columns = asked.estimand.bounds, list(combined.columns)
     if ends is None or not (units.n_planned[:, columns] > units.n_valid[:, columns]).any():
         return {}
-    found = [[units.bounds(c, ends, asked.estimand.weight) for c in side] for side in sides]
-    if any(b is None for b in itertools.chain(*found)):
+    found = [units.bounds(column, ends, asked.estimand.weight) for column in columns]
+    if any(bound is None for bound in itertools.chain(found)):
         return {}
-    (low_1, high_1), (low_2, high_2) = (np.mean(side, axis=0) for side in found)  # type: ignore[arg-type]
-    return {"bound_low": float(low_1 - high_2), "bound_high": float(high_1 - low_2)}
+    lows, highs = np.array(found, dtype=float).T
+    up, down = combined.weights.clip(min=0), combined.weights.clip(max=0)
+    return {"bound_low": float(up @ lows + down @ highs), "bound_high": float(up @ highs + down @ lows)}

@@ -117,6 +117,12 @@ class Panel:
             raise PairingError(f"No row has {equal}. The values there are: {shown}.")
         return self._with(frame=chosen)
 
+    def without(self, **equal: object) -> Panel:
+        """Rows whose columns do not all equal the given values; nulls stay."""
+        self.require(*equal)
+        masks = [(nw.col(name) == value) & ~nw.col(name).is_null() for name, value in equal.items()]
+        return self._with(frame=self.frame.filter(~functools.reduce(operator.and_, masks)))
+
     def filter(self, condition: str) -> Panel:
         """Rows that meet a condition such as ``"confidence >= 0.9"``; rows with nulls there are left out."""
         from pairstats.conditions import Condition
@@ -125,6 +131,27 @@ class Panel:
         self.require(*parsed.columns)
         present = [~nw.col(name).is_null() for name in parsed.columns]
         return self._with(frame=self.frame.filter(functools.reduce(operator.and_, present) & parsed.holds()))
+
+    def not_meeting(self, condition: str) -> Panel:
+        """Rows that do not meet a condition such as ``"revised == true"``; rows with nulls there stay."""
+        from pairstats.conditions import Condition
+
+        parsed = Condition.parse(condition)
+        self.require(*parsed.columns)
+        null = functools.reduce(operator.or_, [nw.col(name).is_null() for name in parsed.columns])
+        return self._with(frame=self.frame.filter(null | ~parsed.holds()))
+
+    def scored_by(self, column: str) -> Panel:
+        """Make the same panel with another column in the place of the primary score."""
+        self.require(column)
+        return self._with(frame=self.frame.with_columns(score=nw.col(column)))
+
+    def with_rules(self, *, no_answer: str | None = None) -> Panel:
+        """Make the same panel under another rule for replies without an answer."""
+        if no_answer is None:
+            return self
+        one_of("no_answer", no_answer, ("wrong", "missing"))
+        return self._with(no_answer=no_answer)
 
     def by(self, cells: Sequence[str]) -> Panel:
         """Make the same panel with other cells."""

@@ -20,15 +20,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 RESULTS_VARIABLE = "PAIRSTATS_RESULTS"
-"""Environment variable that tells a report's notebook where the results lie."""
-
-LOAD_RESULTS = f"""import os
-
-import pandas as pd
-
-import pairstats as ps
-
-results = ps.Results.load(os.environ["{RESULTS_VARIABLE}"])"""
+"""Environment variable by which the first cell of a report's notebook finds the results."""
 
 CELL_TIMEOUT = 600
 START_TIMEOUT = 120
@@ -63,7 +55,8 @@ def write_report(
     results = Results.load(results_folder)  # a clear error before a kernel is started
     folder, output = Path(results_folder).resolve(), Path(output)
     asked = _usual_notebook() if notebook is None else read_notebook(notebook)
-    _inject(asked)
+    if notebook is not None:
+        _load_results_first(asked)
     name = "the report's notebook" if notebook is None else str(notebook)
     executed = execute_notebook(
         asked,
@@ -183,12 +176,10 @@ def _template(name: str) -> str:
     return resources.files("pairstats.templates").joinpath(name).read_text(encoding="utf-8")
 
 
-def _inject(notebook: NotebookNode) -> None:
-    """Put the cell that loads the results first."""
-    from nbformat.v4 import new_code_cell
-
-    cell = new_code_cell(LOAD_RESULTS, id="load-results")
-    notebook.cells = [cell, *(each for each in notebook.cells if each.get("id") != cell.id)]
+def _load_results_first(notebook: NotebookNode) -> None:
+    """Put the cell that loads the results first, as in the usual notebook."""
+    load = _usual_notebook().cells[0]
+    notebook.cells = [load, *(cell for cell in notebook.cells if cell.get("id") != load.id)]
 
 
 def _kernel_manager(scratch: Path) -> Any:

@@ -25,10 +25,10 @@ class Asked:
     level: float
     alternative: str
 
-    def limits(self, totals: Totals) -> Limits:
+    def limits(self, totals: Totals, level: float | None = None) -> Limits:
         """Limits by the chosen interval; where none was chosen, by what the range allows."""
         chosen = self.interval or (CR2() if totals.bounds is None else FamilyInterval())
-        return chosen.limits(totals, self.level, self.alternative)
+        return chosen.limits(totals, self.level if level is None else level, self.alternative)
 
     def described(self) -> dict[str, Any]:
         """Columns that every row of the call shares."""

@@ -90,12 +90,17 @@ def scale(rows: pd.DataFrame, percent: bool, *, difference: bool = False) -> Sca
     factor = 100 if percent else 1
     widths = (rows["conf_high"] - rows["conf_low"]).dropna()
     widths = widths[(widths > 0) & (widths < math.inf)] * factor
-    needed = 1 - math.floor(math.log10(widths.min())) if len(widths) else 0
-    digits = min(max(needed, 0), 3) if percent else min(max(needed + 1, 0), 3 if needed < 4 else 5)
-    if not len(widths) and not percent:
-        digits = 3
-    estimates = [v for v in rows["estimate"].dropna() if 0 < v < 1]
-    while digits < 4 and any(float(f"{v * factor:.{digits}f}") in (0, factor) for v in estimates):
+    # rounded first, so that .6 - .5 counts as .1
+    needed = 1 - math.floor(math.log10(round(widths.min(), 9) or 1e-9)) if len(widths) else 0
+    estimates = rows["estimate"].dropna()
+    if percent:
+        digits = min(max(needed, 0), 3)
+    elif estimates.abs().le(1).all():
+        digits = min(max(needed, 3), 5)
+    else:
+        digits = min(max(needed + 1, 0), 3)
+    open_shares = [v for v in estimates if 0 < v < 1]
+    while digits < 4 and any(float(f"{v * factor:.{digits}f}") in (0, factor) for v in open_shares):
         digits += 1  # .996 must not read as 100 %
     return Scale(percent, digits, difference)
 

@@ -202,6 +202,9 @@ def _about_cells(rows: pd.DataFrame, what: Meaning, factors: Sequence[str], labe
 def _about_contrasts(rows: pd.DataFrame, what: Meaning, label: str, alpha: float) -> list[Finding]:
     shown = scale(rows, what.percent, difference=True)
     rows = rows.assign(p_=rows["p_adjusted"].fillna(rows["p_value"])).sort_values("p_", kind="stable")
+    claimed = rows["claim"].notna() & (rows["claim"] != "difference") & rows["verdict"].notna()
+    claims = [Finding(_verdict(row, shown, label)) for row in as_rows(rows[claimed])]
+    rows = rows[~claimed]
     known = rows[rows["estimate"].notna()]
     total = f"of {len(rows)} comparison{'s' if len(rows) > 1 else ''}"
     missed = known[known["p_"] > alpha]
@@ -216,10 +219,7 @@ def _about_contrasts(rows: pd.DataFrame, what: Meaning, label: str, alpha: float
         for what_happened, level, part, remark in groups
         if len(part)
     ]
-    verdicts = as_rows(known[known["verdict"].notna()])
-    if verdicts:
-        said.append(Finding(f"{label}, verdicts:", tuple(_verdict(row, shown) for row in verdicts)))
-    return said
+    return [*claims, *said]
 
 
 def _comparisons(rows: pd.DataFrame, shown: Scale) -> tuple[str, ...]:
@@ -240,10 +240,19 @@ def _not_ruled_out(rows: pd.DataFrame, shown: Scale) -> str:
     return f"(differences from {shown.number(low)} to {shown.value(high)} are not ruled out)"
 
 
-def _verdict(row: Row, shown: Scale) -> str:
-    claim, margin = row["claim"], row["margin"]
-    within = "" if margin is None else f" (margin {shown.value(margin).lstrip('+')})"
-    return f"{row['name_']}: {plain(claim) + within + ': ' if claim else ''}{plain(row['verdict'])}"
+def _verdict(row: Row, shown: Scale, label: str) -> str:
+    """One sentence: verdict, claim and margin, estimate with its interval, counts, what could be detected."""
+    margin = "" if row["margin"] is None else f" within a margin of {shown.value(row['margin']).lstrip('+')}"
+    said = f"{label}, {row['name_']}: {plain(row['verdict']).upper()} (claim: {plain(row['claim'])}{margin})"
+    if row["estimate"] is None:
+        return f"{said}{_bracketed(row['note'])}"
+    level = f"{100 * row['conf_level']:.4g} % interval"
+    families, units = row["n_families"], row["n_units"]
+    counts = f"{families} famil{'y' if families == 1 else 'ies'}, {units} unit{'' if units == 1 else 's'}"
+    parts = [f"{shown.estimate(row)}", level, p_words(row), counts]
+    if row["mdd"] is not None:
+        parts.append(f"detectable with 80 % power: {shown.value(row['mdd']).lstrip('+')}")
+    return f"{said}; {', '.join(filter(None, parts))}{_bracketed(row['note'])}"
 
 
 def _bracketed(note: str | None) -> str:

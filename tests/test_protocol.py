@@ -86,13 +86,14 @@ def test_the_digest_is_of_the_meaning(tmp_path: Path) -> None:
             "asks for the estimand 'flips', which is not defined",
         ),
         (('factor = "condition", ', ""), 10, "must name its factor"),
-        ((', reference = "plain"', ""), 10, "has a level, so it must have a reference"),
+        ((', reference = "plain"', ""), 10, "must have a reference"),
         (
             ("compare = {", 'claim = "equivalence"\ncompare = {'),
-            12,
-            "`claim` must be 'difference' in this version",
+            10,
+            "A claim of equivalence needs margin",
         ),
-        (('name = "C1"', 'name = "C1"\nmargin = 0.1'), 11, "unknown key 'margin'"),
+        (('name = "C1"', 'name = "C1"\nmargin = 0.1'), 10, "A claim of difference takes no margin"),
+        (('name = "C1"', 'name = "C1"\nmargins = 0.1'), 11, "unknown key 'margins'"),
     ],
 )
 def test_faults_name_the_line(tmp_path: Path, change: tuple[str, str], line: int, message: str) -> None:
@@ -135,9 +136,9 @@ def test_an_absent_file_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_estimands_that_cannot_be_built(tmp_path: Path, rule: str, message: str) -> None:
-    protocol = load(tmp_path, SMALL + f"[[estimand]]\n{rule}\n")
-    with pytest.raises(ProtocolError, match=message):
-        build_estimand(protocol.estimands[-1])
+    with pytest.raises(ProtocolError, match=message) as caught:
+        load(tmp_path, SMALL + f"[[estimand]]\n{rule}\n")
+    assert "protocol.toml:14: " in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,5 @@ def test_estimands_that_cannot_be_built(tmp_path: Path, rule: str, message: str)
     ],
 )
 def test_intervals_that_cannot_be_built(tmp_path: Path, section: str, message: str) -> None:
-    protocol = load(tmp_path, f"{SMALL}[interval]\n{section}\n")
     with pytest.raises(ProtocolError, match=message):
-        build_interval(protocol.interval)
+        load(tmp_path, f"{SMALL}[interval]\n{section}\n")

@@ -184,7 +184,7 @@ def test_unmet_expectations_are_deviations(tmp_path: Path, capsys: pytest.Captur
     ("extra", "message"),
     [
         ("[design]\nexpect = { cats = 3 }\n", "unknown key 'cats'"),
-        ('[design]\nmissing = "drop-family"\n', "`missing` must be 'common' in this version"),
+        ('[design]\nmissing = "impute"\n', "`missing` must be one of 'common', 'refuse'"),
         ('[design]\ncells = ["split"]\n', "must not be null"),
         ('[design]\nno_answer = "skip"\n', "`no_answer` must be one of"),
     ],

@@ -284,16 +284,17 @@ def _caption(plan: _Plan) -> list[str]:
     families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "families")
     sentences = [f"Bars: {drawable(levels_text(rows))}{f' over {families}' if families else ''}."]
     if rows["n_units"].notna().any():
-        sentences.append("n: units counted.")
+        sentences.append("n: units that count, repeats averaged.")
     if rows["p_value"].notna().any():
         adjusted = "adjusted " if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Filled: {adjusted}p ≤ {ALPHA:g}.")
     if plan.paired and (margin := _one_margin(plan)) is not None:
-        sentences.append(f"Grey: margin of ±{plan.lines[0].scale.value(margin).lstrip('+')}.")
+        sentences.append(f"Grey: margin of equivalence, ±{plan.lines[0].scale.value(margin).lstrip('+')}.")
     return sentences
 
 
 def _one_margin(plan: _Plan) -> float | None:
-    """Margin of all rows, if it is one and the same."""
-    margins = {line.row["margin"] for line in plan.lines}
-    return margins.pop() if len(margins) == 1 else None
+    """Margin of equivalence, if all rows have one and the same."""
+    margins = {(line.row["claim"], line.row["margin"]) for line in plan.lines}
+    claim, margin = margins.pop() if len(margins) == 1 else (None, None)
+    return margin if claim == "equivalence" else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -36,7 +36,7 @@ PANELS_IN_A_ROW = 3
 PANEL = 2.25
 LONGEST_TITLE = 24
 LARGEST_POINT = 90.0
-"""Area in square points of the bin with the most replies."""
+"""Area in square points of the bin with the most units."""
 
 
 def calibration(curve: Estimates, *, labels: Labels | None = None, ax: Axes | None = None) -> Figure:
@@ -46,7 +46,7 @@ def calibration(curve: Estimates, *, labels: Labels | None = None, ax: Axes | No
     ----------
     curve : Estimates
         One row a cell and bin. The factors hold ``conf_bin_low``, ``conf_bin_high`` and ``conf_mean``, all in
-        [0, 1]; the estimate is the accuracy in the bin, ``n_units`` its number of replies.
+        [0, 1]; the estimate is the accuracy in the bin, ``n_units`` its number of units.
     labels : mapping, optional
         What cells are called.
     ax : matplotlib.axes.Axes, optional
@@ -163,7 +163,7 @@ def _set_up(ax: Axes) -> None:
 
 
 def _write_counts(ax: Axes, rows: Sequence[Row]) -> None:
-    """Write each bin's number of replies above the axes, upright, none over another."""
+    """Write each bin's number of units above the axes, upright, none over another."""
     counts = [str(row["n_units"] or 0) for row in rows]
     gap = SMALL / (72 * PANEL * 0.72)
     if gap * len(rows) > 1:
@@ -182,9 +182,8 @@ def _write_counts(ax: Axes, rows: Sequence[Row]) -> None:
 
 def _caption(frame: pd.DataFrame) -> list[str]:
     families = count_text(frame.loc[frame["estimate"].notna(), "n_families"], "families")
-    replies: Any = frame["n_units"].fillna(0).sum()
     return [
         f"Bars: {drawable(levels_text(frame))}{f' over {families} in each bin' if families else ''};",
-        f"n: replies in the bin ({int(replies)} in all), shown by the area of its point.",
+        "n: units in the bin, repeats averaged, shown by the area of the point.",
         "Dashed: as often right as stated.",
     ]

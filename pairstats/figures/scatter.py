@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ SIZE = (4.6, 3.9)
 LONGEST_LABEL = 32
 MOST_COVERED = 12.0
 """Square points that a label may cover, as where it crosses a bar; beyond, names go into a legend."""
+
+NEAREST = 10.0
+"""Distance of two markers, in points, below which lines to them are unclear; then names go into a legend."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
@@ -170,7 +174,7 @@ def _caption(accuracy: Estimates, flips: Estimates, lost: Sequence[str]) -> list
 
 
 def _write_labels(ax: Axes, pairs: Sequence[tuple[Row, Row]], names: Sequence[str]) -> None:
-    """Write each name beside its point, or all of them above the axes where that would cover something."""
+    """Write each name beside its point, or all of them above the axes where that would be unclear."""
     figure = ax.get_figure(root=True)
     assert figure is not None, "axes that are drawn in have a figure"
     figure.draw_without_rendering()  # settles the layout, so that places on the canvas are known
@@ -181,7 +185,8 @@ def _write_labels(ax: Axes, pairs: Sequence[tuple[Row, Row]], names: Sequence[st
     taken = [box for pair in pairs for box in _drawn(ax, pair, points)]
     sizes = [(text_width(name, SMALL) + 2, SMALL * 1.25) for name in names]
     boxes, covered = place_labels(Scene(places, sizes, taken, inside))
-    if covered > MOST_COVERED:
+    nearest = min((math.dist(a, b) for a, b in itertools.combinations(places, 2)), default=math.inf)
+    if covered > MOST_COVERED or nearest < NEAREST:
         _write_legend(ax, names)
         return
     for pair, name, (x, y), box in zip(pairs, names, places, boxes, strict=True):

@@ -80,7 +80,7 @@ def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> Fl
     rows = answers.tolist() if isinstance(answers, np.ndarray) else list(answers)
     if not rows:
         raise PairstatsError("`answers` must hold at least one family, but it is empty. Check the filter.")
-    tallies = [_tally(row, position) for position, row in enumerate(rows)]
+    tallies = [answer_tally(row, position) for position, row in enumerate(rows)]
     copies = np.array([sum(tally.values()) for tally in tallies], dtype=np.int64)
     agreeing = np.array([sum(t * (t - 1) for t in tally.values()) for tally in tallies], dtype=np.float64)
     enough = copies >= 2
@@ -98,7 +98,7 @@ def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> Fl
     )
 
 
-def _tally(row: Sequence[Hashable], position: int) -> Counter[Hashable]:
+def answer_tally(row: Sequence[Hashable], position: int) -> Counter[Hashable]:
     """Count equal answers of one family, missing ones left out."""
     if isinstance(row, str | bytes) or not isinstance(row, Sequence | np.ndarray):
         raise PairstatsError(
@@ -106,7 +106,7 @@ def _tally(row: Sequence[Hashable], position: int) -> Counter[Hashable]:
             "Pass one row for each family, one entry for each copy."
         )
     try:
-        return Counter(answer for answer in row if not _is_missing(answer))
+        return Counter(answer for answer in row if not is_missing(answer))
     except TypeError:
         raise PairstatsError(
             f"Answers must be comparable values (text, numbers, tuples, frozensets), but the family at "
@@ -114,7 +114,7 @@ def _tally(row: Sequence[Hashable], position: int) -> Counter[Hashable]:
         ) from None
 
 
-def _is_missing(answer: Hashable) -> bool:
+def is_missing(answer: Hashable) -> bool:
     """Recognise None, and values that are not equal to themselves: NaN, NaT, and NA, whose answer is NA."""
     if answer is None:
         return True

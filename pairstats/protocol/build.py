@@ -6,11 +6,13 @@ import dataclasses
 from typing import Any
 
 from pairstats.answers import AnswerFormat
-from pairstats.contrasts import Comparison, Pairwise, Versus
-from pairstats.errors import PairstatsError, ProtocolError, listed
+from pairstats.contrasts import Comparison, Interaction, Pairwise, Trend, Versus
+from pairstats.errors import PairstatsError, ProtocolError, listed, one_of
 from pairstats.estimands import KINDS, Estimand
 from pairstats.intervals import NAMED, Bootstrap, IntervalKind
-from pairstats.protocol.values import Answers, ContrastRule, EstimandRule, IntervalRule
+from pairstats.numeric.checks import ALTERNATIVES
+from pairstats.protocol.values import Answers, ContrastRule, EstimandRule, IntervalRule, Multiplicity
+from pairstats.verdicts import MULTIPLICITY, Claim
 
 
 def build_estimand(rule: EstimandRule) -> Estimand:
@@ -74,9 +76,76 @@ def build_interval(rule: IntervalRule) -> IntervalKind:
 
 
 def build_comparison(rule: ContrastRule) -> Comparison:
-    """Comparison value that a contrast describes: pairwise without a reference, else against it."""
-    factor, reference = rule.compare["factor"], rule.compare.get("reference")
+    """Comparison value that a contrast describes.
+
+    A factor alone compares all pairs; with ``reference`` (and ``level``) against it; with ``across`` the
+    effect is compared between two levels of another factor; with ``doses`` it is a trend.
+
+    Raises
+    ------
+    ProtocolError
+        When keys are unknown, absent or do not fit together.
+    """
+    where = f"compare of contrast {rule.name!r}"
+    compare = rule.compare
+    _only(where, compare, ("factor", "level", "reference", "across", "doses"))
+    factor, reference, level = (compare.get(name) for name in ("factor", "reference", "level"))
+    if not isinstance(factor, str):
+        raise ProtocolError(f"{where} must name its factor.")
+    if "doses" in compare:
+        return _trend(where, factor, compare)
     if reference is None:
+        if level is not None or "across" in compare:
+            raise ProtocolError(f"{where} must have a reference: what the level is compared with.")
         return Pairwise(factor)
-    level = rule.compare.get("level", ())
-    return Versus(factor, reference, level if isinstance(level, str) else tuple(level))
+    levels = () if level is None else level if isinstance(level, str) else tuple(level)
+    effect = Versus(factor, str(reference), levels)
+    return _interaction(where, effect, compare["across"]) if "across" in compare else effect
+
+
+def _trend(where: str, factor: str, compare: dict[str, Any]) -> Trend:
+    doses = compare["doses"]
+    if set(compare) != {"factor", "doses"} or not isinstance(doses, dict) or len(doses) < 2:
+        raise ProtocolError(f"{where}: a trend takes a factor and the doses of at least two of its levels.")
+    if not all(isinstance(dose, int | float) and not isinstance(dose, bool) for dose in doses.values()):
+        raise ProtocolError(f"{where}: every dose must be a number, but they are {doses}.")
+    return Trend(factor, doses)
+
+
+def _interaction(where: str, effect: Versus, across: Any) -> Interaction:
+    if not isinstance(across, dict) or set(across) != {"factor", "level", "reference"}:
+        raise ProtocolError(f"{where}: `across` must have factor, level and reference, but is {across!r}.")
+    return Interaction(effect, str(across["factor"]), str(across["level"]), str(across["reference"]))
+
+
+def _only(where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+    unknown = [name for name in table if name not in known]
+    if unknown:
+        raise ProtocolError(f"{where} has the unknown key {listed(unknown)}; it may have {', '.join(known)}.")
+
+
+def build_claim(rule: ContrastRule) -> Claim:
+    """Claim that a contrast makes.
+
+    Raises
+    ------
+    ProtocolError
+        When the claim is unknown, or a margin is absent, superfluous or no positive number.
+    """
+    margin = rule.margin
+    try:
+        if isinstance(margin, list):
+            if len(margin) != 2:
+                raise PairstatsError(f"`margin` must be one number or two, below and above, but is {margin}.")
+            margin = (float(margin[0]), float(margin[1]))  # type: ignore[assignment]
+        one_of("side", rule.side, ALTERNATIVES)
+        return Claim(rule.claim, margin, rule.alpha, rule.group)  # type: ignore[arg-type]
+    except PairstatsError as error:
+        raise ProtocolError(f"Contrast {rule.name!r}: {error}") from error
+
+
+def check_multiplicity(rule: Multiplicity) -> None:
+    """Raise unless the procedure is known."""
+    if rule.method not in MULTIPLICITY:
+        known = ", ".join(MULTIPLICITY)
+        raise ProtocolError(f"[multiplicity] `method` must be one of {known}, not {rule.method!r}.")

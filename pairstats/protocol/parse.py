@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pairstats.errors import ProtocolError, listed
+from pairstats.protocol.faults import faults
 from pairstats.protocol.values import (
     Answers,
     Calibration,
@@ -22,13 +23,18 @@ from pairstats.protocol.values import (
     Design,
     Deviation,
     EstimandRule,
+    Exploratory,
     IntervalRule,
     Multiplicity,
     Protocol,
+    Sensitivity,
     Source,
 )
 
 Section = Mapping[str, Any]
+
+NOT_REGISTERED = ("deviation", "exploratory")
+"""Sections that may change after a protocol is frozen."""
 
 
 def load_protocol(path: str | Path) -> Protocol:
@@ -67,11 +73,14 @@ class _Parser:
 
     def protocol(self, content: Section) -> Protocol:
         sections = ("protocol", "records", "answers", "design", "interval", "estimand", "contrast",
-                    "multiplicity", "calibration", "deviation")  # fmt: skip
+                    "multiplicity", "calibration", "sensitivity", "exploratory", "deviation")  # fmt: skip
         self.refuse_unknown("the file", content, sections)
         head, records = content.get("protocol", {}), content.get("records", {})
+        beside = content.get("exploratory", {})
         self.refuse_unknown("[protocol]", head, ("name", "registered", "questions"))
         self.refuse_unknown("[records]", records, ("source",))
+        self.refuse_unknown("[exploratory]", beside, ("estimand", "contrast"))
+        registered = {name: part for name, part in content.items() if name not in NOT_REGISTERED}
         protocol = Protocol(
             path=self.path,
             name=str(head.get("name", self.path.parent.name)),
@@ -86,10 +95,17 @@ class _Parser:
             multiplicity=self.one(Multiplicity, "multiplicity", content.get("multiplicity", {}))
             or Multiplicity(),
             calibration=self.one(Calibration, "calibration", content.get("calibration")),
+            sensitivity=self.several(Sensitivity, "sensitivity", content.get("sensitivity", [])),
+            exploratory=Exploratory(
+                self.several(EstimandRule, "exploratory.estimand", beside.get("estimand", [])),
+                self.several(ContrastRule, "exploratory.contrast", beside.get("contrast", [])),
+            ),
             deviations=self.several(Deviation, "deviation", content.get("deviation", [])),
-            digest=_digest(content),
+            content=registered,
+            digest=digest_of(registered),
         )
-        self.check_names(protocol)
+        for fault in faults(protocol):
+            self.fail(fault.message, fault.near)
         return protocol
 
     def several(self, kind: type[Any], where: str, tables: Any) -> tuple[Any, ...]:
@@ -128,50 +144,16 @@ class _Parser:
                 f"{where} has the unknown key {listed(unknown)}; it may have {', '.join(known)}.", unknown[0]
             )
 
-    def check_names(self, protocol: Protocol) -> None:
-        if not protocol.sources:
-            self.fail("The protocol must name its records: write [[records.source]] with a path.", "records")
-        if not protocol.estimands:
-            self.fail("The protocol must define at least one [[estimand]].", "protocol")
-        for what, rules in (("estimand", protocol.estimands), ("contrast", protocol.contrasts)):
-            names = [rule.name for rule in rules]
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                self.fail(f"Every {what} must have its own name, but {listed(twice)} occurs twice.", twice[0])
-        defined = {rule.name for rule in protocol.estimands}
-        for rule in protocol.contrasts:
-            if rule.estimand not in defined:
-                self.fail(
-                    f"Contrast {rule.name!r} asks for the estimand {rule.estimand!r}, which is not defined; "
-                    f"there are {listed(sorted(defined), 20)}.", rule.estimand,
-                )  # fmt: skip
-            self.check_compare(rule)
-            if rule.claim != "difference":
-                self.fail(f"`claim` must be 'difference' in this version, but is {rule.claim!r}.", "claim")
-        known = {rule.name for rule in protocol.contrasts}
-        foreign = [name for name in protocol.multiplicity.contrasts if name not in known]
-        if foreign:
-            self.fail(
-                f"[multiplicity] names {listed(foreign)}, which is no contrast of the file.", foreign[0]
-            )
-
-    def check_compare(self, rule: ContrastRule) -> None:
-        where = f"compare of contrast {rule.name!r}"
-        self.refuse_unknown(where, rule.compare, ("factor", "level", "reference"))
-        if not isinstance(rule.compare.get("factor"), str):
-            self.fail(f"{where} must name its factor.", rule.name)
-        if "level" in rule.compare and "reference" not in rule.compare:
-            self.fail(f"{where} has a level, so it must have a reference too.", rule.name)
-
     def fail(self, message: str, near: str) -> typing.NoReturn:
         raise ProtocolError(f"{self.path}{self.line(near)}: {message}")
 
     def line(self, near: str) -> str:
-        """Line on which a key or value is first written, as ``:12``."""
-        pattern = re.compile(rf"(?<![\w-]){re.escape(near)}(?![\w-])")
-        for number, line in enumerate(self.text.splitlines(), start=1):
-            if pattern.search(line):
-                return f":{number}"
+        """Line on which a name is given, or else a key or value first written, as ``:12``."""
+        word = re.escape(near)
+        for pattern in (rf"^\s*name\s*=\s*[\"']{word}[\"']", rf"(?<![\w-]){word}(?![\w-])"):
+            for number, line in enumerate(self.text.splitlines(), start=1):
+                if re.search(pattern, line):
+                    return f":{number}"
         return ""
 
 
@@ -191,6 +173,6 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, (int, float) if hint is float else hint)
 
 
-def _digest(content: Section) -> str:
-    judged = {name: section for name, section in content.items() if name != "deviation"}
-    return hashlib.sha256(json.dumps(judged, sort_keys=True, default=str).encode()).hexdigest()
+def digest_of(content: Section) -> str:
+    """Digest of parsed content, whatever its order, white space and comments."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

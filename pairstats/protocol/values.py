@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -51,6 +52,8 @@ class Design:
     population: str = "families"
     missing: str = "common"
     no_answer: str = "wrong"
+    minimum: float = 0.8
+    stopping: str = ""
     score_range: list[float] = field(default_factory=lambda: [0.0, 1.0])
 
 
@@ -80,15 +83,25 @@ class EstimandRule:
 
 @dataclass(frozen=True, slots=True)
 class ContrastRule:
-    """A question about the difference of two levels of a factor."""
+    """A question about a difference.
+
+    ``compare`` names a factor with ``level`` and ``reference`` (or neither: all pairs), with ``across`` for
+    an interaction, or with ``doses`` for a trend. ``minus`` names a second estimand instead: the difference
+    of two rates on different families.
+    """
 
     name: str
     estimand: str
-    compare: dict[str, Any]
+    compare: dict[str, Any] = field(default_factory=dict)
+    minus: str | None = None
     question: str = ""
     average: str | list[str] = field(default_factory=list)
     where: dict[str, Any] = field(default_factory=dict)
     claim: str = "difference"
+    margin: float | list[float] | None = None
+    side: str = "two-sided"
+    alpha: float = 0.05
+    group: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +110,32 @@ class Multiplicity:
 
     method: str = "holm"
     contrasts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """One other way to analyse the same contrasts; left out, a setting stays as registered.
+
+    ``leave_out`` names a column (``family``, ``category`` ...) whose levels are left out one at a time.
+    """
+
+    name: str
+    contrasts: list[str] = field(default_factory=list)
+    no_answer: str | None = None
+    missing: str | None = None
+    method: str | None = None
+    score: str | None = None
+    where: dict[str, Any] = field(default_factory=dict)
+    drop: str | None = None
+    leave_out: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exploratory:
+    """Estimands and contrasts beside the registered ones: computed apart, never registered."""
+
+    estimands: tuple[EstimandRule, ...] = ()
+    contrasts: tuple[ContrastRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +176,13 @@ class Protocol:
     contrasts : tuple of ContrastRule
     multiplicity : Multiplicity
     calibration : Calibration or None
+    sensitivity : tuple of Sensitivity
+    exploratory : Exploratory
     deviations : tuple of Deviation
+    content : mapping
+        What is registered, as parsed: everything but the deviations and the exploratory part.
     digest : str
-        Of the parsed content without the deviations: white space and comments do not change it.
+        Of that content: white space and comments do not change it.
     """
 
     path: Path
@@ -154,5 +197,8 @@ class Protocol:
     contrasts: tuple[ContrastRule, ...]
     multiplicity: Multiplicity
     calibration: Calibration | None
+    sensitivity: tuple[Sensitivity, ...]
+    exploratory: Exploratory
     deviations: tuple[Deviation, ...]
+    content: Mapping[str, Any]
     digest: str

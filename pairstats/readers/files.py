@@ -16,7 +16,21 @@ from typing import Any
 from pairstats.errors import PairstatsError, ReadError, listed
 from pairstats.readers.base import Declined, Reader, Recognized, RunFile
 
-MODULES: tuple[str, ...] = ("inspect", "lm_eval", "openai", "tables")
+MODULES: tuple[str, ...] = (
+    "inspect",
+    "lm_eval",
+    "openai",
+    "every_eval_ever",
+    "lighteval",
+    "deepeval",
+    "mlflow",
+    "oaieval",
+    "phoenix",
+    "langsmith",
+    "braintrust",
+    "ragas",
+    "tables",
+)
 """Readers in the order in which they are asked; plain tables last, since they take what others decline."""
 ENTRY_POINTS = "pairstats.readers"
 _UNFORESEEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError, OSError)

@@ -97,10 +97,8 @@ def header(results: Results) -> Html:
 
 def findings(results: Results) -> Html:
     """What was found, in words."""
-    said = [_finding(each) for each in in_parts(results.estimates)]
-    return Html(
-        f'<div class="findings">{"".join(said)}<p>{escaped(about_missing(results.completeness))}</p></div>'
-    )
+    said = "".join(_finding(each) for each in in_parts(results.estimates))
+    return Html(f'<div class="findings">{said or "<p>Nothing was estimated.</p>"}</div>')
 
 
 def _finding(finding: Finding) -> str:

@@ -1,0 +1,335 @@
+"""Everything a protocol asks for, computed from its records; nothing is written here."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pairstats._version import __version__
+from pairstats.answers import AnswerFormat
+from pairstats.calibration import calibration_curve
+from pairstats.errors import PairstatsError, ProtocolError, listed
+from pairstats.infer import Comparisons, compared, estimate
+from pairstats.panel import Panel
+from pairstats.protocol import (
+    Protocol,
+    build_answers,
+    build_claim,
+    build_comparison,
+    build_estimand,
+    build_interval,
+)
+from pairstats.protocol.values import ContrastRule, EstimandRule, Source
+from pairstats.readers import extract, read_runs
+from pairstats.records import Records, concat_records
+from pairstats.result import Estimates, concat
+from pairstats.tipping import tipping_point
+from pairstats.two_rates import two_rates
+from pairstats.verdicts import Judged, judge
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """What a protocol's records say.
+
+    Attributes
+    ----------
+    protocol : Protocol
+    records : Records
+    estimates : Estimates
+        Single cells first, then contrasts.
+    exploratory : Estimates or None
+        The same for what stands beside the protocol.
+    calibration : Estimates or None
+    sensitivity : Estimates or None
+        Every contrast under every other way to analyse it, with the factor ``analysis``.
+    completeness : pandas.DataFrame
+    deviations : tuple of str
+        Declared, and where the records differ from what the protocol expects.
+    """
+
+    protocol: Protocol
+    records: Records
+    estimates: Estimates
+    exploratory: Estimates | None
+    calibration: Estimates | None
+    sensitivity: Estimates | None
+    completeness: pd.DataFrame
+    deviations: tuple[str, ...]
+
+
+def analyse(protocol: Protocol, *, registered: bool = False, progress: Progress | None = None) -> Analysis:
+    """Compute everything a protocol asks for.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    registered : bool, default False
+        Whether a lock holds, so that its rows are registered.
+    progress : callable, optional
+        Called with the name of each step as it begins.
+    """
+    from pairstats.sensitivity import sensitivity
+
+    _step(progress, "reading")
+    records = read_sources(protocol)
+    panel = make_panel(protocol, records)
+    _step(progress, "estimating")
+    deviations = (*_declared(protocol), *_unexpected(protocol, panel))
+    cells = [_estimate(protocol, panel, rule, registered) for rule in protocol.estimands]
+    calibration = _calibration(protocol, panel)
+    _step(progress, "comparing")
+    pairs = contrasts(protocol, panel, registered=registered)
+    others = sensitivity(protocol, panel)
+    provenance = _provenance(protocol, records, deviations, pairs, registered)
+    return Analysis(
+        protocol=protocol,
+        records=records,
+        estimates=concat([*cells, *pairs.values()], provenance=provenance),
+        exploratory=_exploratory(protocol, panel, provenance),
+        calibration=calibration,
+        sensitivity=others,
+        completeness=panel.completeness(),
+        deviations=deviations,
+    )
+
+
+def read_sources(protocol: Protocol) -> Records:
+    """Read all sources of a protocol into one table; paths are relative to the protocol's folder."""
+    answers = build_answers(protocol.answers)
+    parts = []
+    for number, source in enumerate(protocol.sources, start=1):
+        try:
+            parts.append(_read(source, protocol.path.parent, answers, protocol.design.score_range))
+        except TypeError as error:
+            raise ProtocolError(f"[[records.source]] number {number}: {error}") from error
+    return concat_records(parts)
+
+
+def _read(
+    source: Source, folder: Path, answers: AnswerFormat | None, score_range: Sequence[float]
+) -> Records:
+    paths = [source.path] if isinstance(source.path, str) else source.path
+    return read_runs(
+        [folder / path for path in paths],
+        **{name: mapping(name, value) for name, value in source.map.items()},
+        set=source.set, score=source.score, filter=source.filter, reader=source.reader,
+        confidence_scale=source.confidence_scale, answers=answers, options=source.options,
+        items=None if source.items is None else folder / source.items, planned=source.planned,
+        exclude=source.exclude, score_range=(score_range[0], score_range[1]), progress=False,
+    )  # fmt: skip
+
+
+def mapping(name: str, value: Any) -> Any:
+    """Mapping of one column: a dotted path, or ``{ from = "item", pattern = "..." }``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and set(value) == {"from", "pattern"}:
+        return extract(value["from"], value["pattern"])
+    raise ProtocolError(
+        f"`map.{name}` must be a dotted path or {{ from = ..., pattern = ... }}, but is {value!r}."
+    )
+
+
+def make_panel(protocol: Protocol, records: Any) -> Panel:
+    """Panel of records under the rules of a design."""
+    design = protocol.design
+    return Panel(
+        records, design.cells, family=design.family, unit=design.unit, no_answer=design.no_answer,
+        population=design.population, score_range=(design.score_range[0], design.score_range[1]),
+    )  # fmt: skip
+
+
+def _estimate(protocol: Protocol, panel: Panel, rule: EstimandRule, registered: bool) -> Estimates:
+    found = estimate(
+        panel.where(**rule.where), build_estimand(rule), interval=build_interval(protocol.interval),
+        confidence_level=protocol.interval.confidence_level,
+    )  # fmt: skip
+    return dataclasses.replace(
+        found, frame=found.frame.assign(registered=registered).astype(found.frame.dtypes)
+    )
+
+
+def contrasts(
+    protocol: Protocol,
+    panel: Panel,
+    *,
+    rules: Sequence[ContrastRule] | None = None,
+    estimands: Sequence[EstimandRule] = (),
+    registered: bool = False,
+) -> dict[str, Estimates]:
+    """Compare, adjust together and judge the contrasts of a protocol, each under its name.
+
+    Those that share an error rate are adjusted together; the others within themselves.
+    """
+    rules = protocol.contrasts if rules is None else rules
+    known = {rule.name: rule for rule in (*protocol.estimands, *estimands)}
+    found = {rule.name: _compared(protocol, panel, rule, known) for rule in rules}
+    family = protocol.multiplicity.contrasts or [rule.name for rule in protocol.contrasts]
+    together = [rule for rule in rules if rule.name in family]
+    alone = [[rule] for rule in rules if rule.name not in family]
+    judged: dict[str, list[Judged]] = {}
+    for group in filter(None, (together, *alone)):
+        judged |= _judged(protocol, group, found)
+    return {
+        rule.name: _rows(protocol, rule, found[rule.name], judged[rule.name], registered) for rule in rules
+    }
+
+
+def _compared(
+    protocol: Protocol, panel: Panel, rule: ContrastRule, known: Mapping[str, EstimandRule]
+) -> Comparisons:
+    asked = known[rule.estimand]
+    settings: dict[str, Any] = {
+        "interval": build_interval(protocol.interval),
+        "confidence_level": protocol.interval.confidence_level,
+    }
+    inside = panel.where(**{**asked.where, **rule.where})
+    try:
+        if rule.minus is not None:
+            other = known[rule.minus]
+            beside = panel.where(**{**other.where, **rule.where})
+            return two_rates(inside, build_estimand(asked), beside, build_estimand(other), **settings)
+        return compared(
+            inside, build_estimand(asked), build_comparison(rule), average=rule.average,
+            alternative=rule.side, missing=protocol.design.missing, **settings,
+        )  # fmt: skip
+    except PairstatsError as error:
+        raise type(error)(f"Contrast {rule.name!r}: {error}") from error
+
+
+def _judged(
+    protocol: Protocol, rules: Sequence[ContrastRule], found: Mapping[str, Comparisons]
+) -> dict[str, list[Judged]]:
+    flat = [(rule, each) for rule in rules for each in found[rule.name].compared]
+    judged = judge(
+        [each for _, each in flat],
+        [build_claim(rule) for rule, _ in flat],
+        method=protocol.multiplicity.method,
+        minimum=protocol.design.minimum,
+    )
+    split: dict[str, list[Judged]] = {rule.name: [] for rule in rules}
+    for (rule, _), each in zip(flat, judged, strict=True):
+        split[rule.name].append(each)
+    return split
+
+
+def _rows(
+    protocol: Protocol, rule: ContrastRule, found: Comparisons, judged: Sequence[Judged], registered: bool
+) -> Estimates:
+    departed = [f"deviation of {d.date}: {d.what}" for d in protocol.deviations if d.contrast == rule.name]
+    rows = []
+    for each in judged:
+        turned, said = tipping_point(
+            each, found.units, found.asked.estimand.bounds, found.asked.estimand.weight
+        )
+        notes = [each.compared.row.get("note"), said, *departed]
+        note = "; ".join(filter(None, notes)) or None
+        rows.append({**each.compared.row, "tipping_point": turned, "note": note, "registered": registered})
+    return replace(
+        found, compared=tuple(replace(j.compared, row=r) for j, r in zip(judged, rows, strict=True))
+    ).estimates()
+
+
+def _exploratory(protocol: Protocol, panel: Panel, provenance: Mapping[str, Any]) -> Estimates | None:
+    beside = protocol.exploratory
+    if not (beside.estimands or beside.contrasts):
+        return None
+    cells = [_estimate(protocol, panel, rule, False) for rule in beside.estimands]
+    pairs = contrasts(protocol, panel, rules=beside.contrasts, estimands=beside.estimands)
+    described = {
+        **provenance, "registered": False, "estimands": described_estimands(beside.estimands),
+        "contrasts": described_contrasts(beside.contrasts, pairs),
+    }  # fmt: skip
+    return concat([*cells, *pairs.values()], provenance=described)
+
+
+def _calibration(protocol: Protocol, panel: Panel) -> Estimates | None:
+    rule = protocol.calibration
+    if rule is None:
+        return None
+    return calibration_curve(
+        panel.where(**rule.where), rule.confidence, rule.score, bins=rule.bins,
+        interval=build_interval(protocol.interval), confidence_level=protocol.interval.confidence_level,
+    )  # fmt: skip
+
+
+def _declared(protocol: Protocol) -> list[str]:
+    return [
+        f"{d.date}: {d.what}" + (f" (contrast {d.contrast})" if d.contrast else "")
+        for d in protocol.deviations
+    ]
+
+
+def _unexpected(protocol: Protocol, panel: Panel) -> list[str]:
+    """Compare the records with the counts that the design expects."""
+    expect = protocol.design.expect
+    known = {"families": protocol.design.family, "items": "item", "models": "model", "variants": "variant",
+             "conditions": "condition"}  # fmt: skip
+    unknown = [name for name in expect if name not in known]
+    if unknown:
+        raise ProtocolError(
+            f"[design] `expect` has the unknown key {listed(unknown)}; it may have {', '.join(known)}."
+        )
+    counts = {name: len(panel.levels(known[name])) for name in expect}
+    return [f"expected {n} {name}, found {counts[name]}" for name, n in expect.items() if counts[name] != n]
+
+
+def described_estimands(rules: Sequence[EstimandRule]) -> dict[str, Any]:
+    """How a report speaks of estimands."""
+    return {
+        rule.name: {
+            "label": rule.label or rule.name,
+            "says": rule.says,
+            "kind": rule.kind,
+            "percent": rule.percent,
+        }
+        for rule in rules
+    }
+
+
+def described_contrasts(rules: Sequence[ContrastRule], found: Mapping[str, Estimates]) -> dict[str, Any]:
+    """Questions of contrasts, and which rows answer them."""
+    return {
+        rule.name: {
+            "question": rule.question, "estimand": rule.estimand, "claim": rule.claim, "margin": rule.margin,
+            "labels": found[rule.name].frame["contrast"].drop_duplicates().tolist(), "where": rule.where,
+        }
+        for rule in rules
+    }  # fmt: skip
+
+
+def _provenance(
+    protocol: Protocol,
+    records: Records,
+    deviations: Sequence[str],
+    pairs: Mapping[str, Estimates],
+    registered: bool,
+) -> dict[str, Any]:
+    return {
+        "pairstats": __version__,
+        "python": platform.python_version(),
+        "protocol": {"name": protocol.name, "questions": protocol.questions, "sha256": protocol.digest},
+        "registered": registered,
+        "interval": build_interval(protocol.interval).name,
+        "confidence_level": protocol.interval.confidence_level,
+        "multiplicity": protocol.multiplicity.method,
+        "design": asdict(protocol.design),
+        "estimands": described_estimands(protocol.estimands),
+        "contrasts": described_contrasts(protocol.contrasts, pairs),
+        "deviations": list(deviations),
+        "input_sha256": dict(zip(records.ledger["file"], records.ledger["sha256"], strict=True)),
+    }
+
+
+def _step(progress: Progress | None, name: str) -> None:
+    if progress is not None:
+        progress(name)

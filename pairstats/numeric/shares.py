@@ -1,0 +1,138 @@
+"""A share of family totals with its family interval, and the families that items belong to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairstats.errors import PairstatsError
+from pairstats.numeric.checks import tails
+from pairstats.numeric.family import Kind, family_interval
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Families = Sequence[Hashable] | NDArray[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A ratio of family totals, with its family interval.
+
+    Attributes
+    ----------
+    value : float
+        ``sum(numerator) / sum(denominator)``; NaN where no family has a denominator.
+    low, high : float
+        Limits; the whole range where no family has a denominator.
+    numerator, denominator : float
+        The totals.
+    n_families : int
+        Families with a denominator above 0; the others say nothing about the ratio.
+    method : str
+        "family-jeffreys" or "family-cp"; "undefined" where no family has a denominator.
+    confidence_level : float
+    """
+
+    value: float
+    low: float
+    high: float
+    numerator: float
+    denominator: float
+    n_families: int
+    method: str
+    confidence_level: float
+
+    def __repr__(self) -> str:
+        found = f"{self.value:.6g} [{self.low:.6g}, {self.high:.6g}]"
+        return f"Share({found}, {self.numerator:.6g} of {self.denominator:.6g}, {self.n_families} families)"
+
+
+def family_share(
+    numerator: ArrayLike,
+    denominator: ArrayLike,
+    *,
+    kind: Kind = "jeffreys",
+    bounds: tuple[float, float] = (0.0, 1.0),
+    confidence_level: float = 0.95,
+    alternative: str = "two-sided",
+) -> Share:
+    """Ratio of family totals with a random denominator, and its family interval.
+
+    Use it where the denominator is itself counted in each family: wrong answers among the confident ones,
+    errors among the families that agree. Families with a denominator of 0 are left out of the interval.
+
+    Parameters
+    ----------
+    numerator, denominator : array_like, shape (G,)
+        Totals of each family; the denominator is not negative.
+    kind : {"jeffreys", "cp"}
+        As in `family_interval`.
+    bounds : tuple of float
+        Range of one family's ratio.
+    confidence_level : float, default 0.95
+    alternative : {"two-sided", "less", "greater"}
+
+    Returns
+    -------
+    Share
+
+    Examples
+    --------
+    >>> family_share([0, 1, 0], [2, 2, 0])
+    Share(0.25 [0.0383455, 0.748632], 1 of 4, 2 families)
+    """
+    top, below = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    used = below > 0
+    if not used.any():
+        tails(confidence_level, alternative)
+        return Share(math.nan, *bounds, 0.0, 0.0, 0, "undefined", confidence_level)
+    found = family_interval(
+        top[used] / below[used], sizes=below[used], kind=kind, bounds=bounds,
+        confidence_level=confidence_level, alternative=alternative,
+    )  # fmt: skip
+    sums = float(top[used].sum()), float(below[used].sum())
+    return Share(
+        sums[0] / sums[1], found.low, found.high, *sums, int(used.sum()), found.method, confidence_level
+    )
+
+
+def family_codes(families: Families, n: int) -> IntArray:
+    """Number the families of `n` items from 0, in order of appearance; None makes each item its own.
+
+    Examples
+    --------
+    >>> family_codes(["b", "a", "b"], 3).tolist()
+    [0, 1, 0]
+    """
+    if families is None:
+        return np.arange(n)
+    if len(families) != n:
+        raise PairstatsError(
+            f"`families` must have one entry for each of the {n} items, but it has {len(families)}. "
+            "Pass the family of each item, in the same order."
+        )
+    names = families.tolist() if isinstance(families, np.ndarray) else list(families)
+    missing = [position for position, name in enumerate(names) if name is None or name != name]
+    if missing:
+        raise PairstatsError(
+            f"`families` must name a family for each item, but {len(missing)} are missing, the first at "
+            f"position {missing[0]}. Give every item its family."
+        )
+    code = {name: position for position, name in enumerate(dict.fromkeys(names))}
+    return np.array([code[name] for name in names], dtype=np.int64)
+
+
+def family_sums(values: ArrayLike, codes: IntArray) -> FloatArray:
+    """Add up the values of each family.
+
+    Examples
+    --------
+    >>> family_sums([1, 2, 4], np.array([0, 1, 0])).tolist()
+    [5.0, 2.0]
+    """
+    return np.bincount(codes, weights=np.asarray(values, dtype=np.float64)).astype(np.float64)

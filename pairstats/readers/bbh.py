@@ -1,0 +1,30 @@
+"""Published outputs of BIG-Bench Hard: ``{"outputs": [{"input", "prediction", "target"}]}``, one file a task.
+
+The file has neither ids, nor a model, nor scores: an item is named by its input and target, and the replies
+are scored by ``answers=``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pairstats.readers.base import LeftOut, ReadOptions, RunFile
+from pairstats.readers.outline import document
+from pairstats.readers.rowlog import RowLog, keys
+from pairstats.readers.sheets import Row
+
+
+def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Row | LeftOut]]:
+    for number, row in enumerate(document(file)["outputs"], start=1):
+        yield f"outputs.{number}", row
+
+
+READER = RowLog(
+    name="bbh",
+    detect=keys("outputs", ("outputs",), kinds=("object",), evidence=b'"prediction"'),
+    looks_for="object has 'outputs' with predictions",
+    fields={"response": ("prediction",), "gold": ("target",)},
+    rows=_rows,
+    content=("input", "target"),
+    note="no scores: the replies are scored by answers=; items are named by a hash of input and target",
+)

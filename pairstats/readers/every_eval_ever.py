@@ -1,0 +1,250 @@
+"""Instance-level files of Every Eval Ever (``<uuid>_samples.jsonl``), schema 0.2 onwards.
+
+The format has one line a sample and metric. Here the lines of one sample are one record with several scores,
+named by ``evaluation_result_id``; lines that only add a score are left out and counted. It has no column for
+family, variant, repeat or status: files that pairstats wrote hold them in ``metadata``, under names that
+begin with `OWN`.
+
+Source: evaleval/every_eval_ever, ``schemas/instance_level_eval.schema.json`` and ``eval.schema.json``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pairstats.errors import ReadError
+from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.drafts import as_text
+from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real, whole
+from pairstats.readers.outline import outline
+from pairstats.readers.reasons import error_reason
+from pairstats.readers.rowlog import Scores, first, present, score_of
+from pairstats.schema import ANSWERED
+
+LINE = frozenset({"schema_version", "evaluation_id", "sample_id", "evaluation"})
+AGGREGATE = frozenset({"schema_version", "evaluation_id"})
+OWN = "pairstats."
+FIELDS: dict[str, tuple[str, ...]] = {
+    "item": ("sample_id",),
+    "model": ("model_id",),
+    "input_tokens": ("token_usage.input_tokens",),
+    "output_tokens": ("token_usage.output_tokens",),
+    "sample_hash": ("sample_hash",),
+}
+UNSCORED = OWN + "unscored"
+"""Mark of a score that is not there, since the schema wants a number on every line."""
+OWN_AMOUNTS = ("confidence", "cost_usd")
+OWN_COUNTS = ("repeat", "input_tokens", "output_tokens")
+STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "model_length": "context"}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """What the file beside the samples says: the data set of each result, and what to beware of."""
+
+    datasets: dict[str, str]
+    note: str
+
+
+@dataclass(slots=True)
+class Group:
+    """Lines of one sample: its scores, and the line that stands for all."""
+
+    line: int
+    scores: Scores = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryEvalEverReader:
+    """Reader of Every Eval Ever."""
+
+    name: str = "every_eval_ever"
+
+    def recognize(self, file: RunFile) -> Recognized | Declined:
+        """Look for the keys that the schema requires of a line, or of an aggregate."""
+        line = next((line for line in first_objects(file) if line.keys() >= LINE), None)
+        if line is not None:
+            return Recognized(str(line["schema_version"]), note=_aggregate(file).note)
+        if set(outline(file).keys) >= AGGREGATE and b'"evaluation_results"' in file.head:
+            return Recognized("aggregate", companion="aggregate: totals of the samples beside it")
+        return Declined("no line has the keys 'schema_version', 'evaluation_id', 'sample_id', 'evaluation'")
+
+    def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
+        """Yield one record a sample, and a line left out for each further score of it."""
+        aggregate = _aggregate(file)
+        groups = _groups(file, aggregate, options)
+        for number, line, name in _numbered(file, aggregate, options.keep_going):
+            source = f"{file.shown}:{number}"
+            if isinstance(line, LeftOut):
+                yield line
+            elif not name:
+                if not options.keep_going:
+                    raise ReadError(f"{source} must have the keys {sorted(LINE)}, but has {list(line)[:8]}.")
+                yield LeftOut(source, "not a line of the schema")
+            elif groups[name].line == number:
+                yield _record(file, source, line, groups[name].scores, aggregate)
+            else:
+                yield LeftOut(source, f"a further score of a sample that is a row: {_result(line)}")
+
+
+READER = EveryEvalEverReader()
+
+
+def _aggregate(file: RunFile) -> Aggregate:
+    """Read the aggregate beside a samples file, where it is there and whole."""
+    path = file.path.with_name(re.sub(r"_samples\.jsonl(\.gz|\.zst)?$", ".json", file.path.name))
+    about: Any = None
+    if path != file.path and path.is_file():
+        try:
+            about = parse(path.read_bytes(), path.name)
+        except ReadError:
+            about = None
+    results = [each for each in dig(about, "evaluation_results") or [] if isinstance(each, dict)]
+    datasets = {
+        str(each.get("evaluation_result_id") or each.get("evaluation_name")): dig(
+            each, "source_data", "dataset_name"
+        )
+        for each in results
+    }
+    lower = [
+        name
+        for name, each in zip(datasets, results, strict=False)
+        if dig(each, "metric_config", "lower_is_better")
+    ]
+    notes = [f"lower is better: {', '.join(lower)}"] if lower else []
+    if dig(about, "eval_library", "name") == "inspect":
+        notes.append("converted from Inspect: scores may be reduced over epochs, and 0 where a sample failed")
+    return Aggregate({name: str(set_) for name, set_ in datasets.items() if set_}, "; ".join(notes))
+
+
+def _result(line: dict[str, Any]) -> str:
+    return str(line.get("evaluation_result_id") or line.get("evaluation_name"))
+
+
+def _study(line: dict[str, Any], aggregate: Aggregate) -> str:
+    """Data set of the aggregate, else the evaluation's name without the filter that the line names."""
+    own = dig(line, "metadata", OWN + "study")
+    if own is not None:
+        return str(own)
+    named = str(line.get("evaluation_name"))
+    chosen = dig(line, "metadata", "filter")
+    return aggregate.datasets.get(_result(line)) or (named.removesuffix(f"/{chosen}") if chosen else named)
+
+
+def _key(line: dict[str, Any], aggregate: Aggregate) -> str:
+    """Name the reply that a line is about; lines with one name must be about different metrics."""
+    metadata = line.get("metadata")
+    own = {k: v for k, v in metadata.items() if k.startswith(OWN)} if isinstance(metadata, dict) else {}
+    own.pop(UNSCORED, None)
+    epoch = dig(metadata, "epoch")
+    parts = (line.get("evaluation_id"), line.get("model_id"), line["sample_id"], line.get("sample_hash"))
+    return digest(*parts, _study(line, aggregate), epoch, sorted(own.items()))
+
+
+def _numbered(file: RunFile, aggregate: Aggregate, keep_going: bool) -> Iterator[tuple[int, Any, str]]:
+    """Yield number, line and group of every line; a metric that comes again begins a group of its own.
+
+    Whether such a group is a copy or another reply is seen where the keys of all records are known.
+    """
+    times: Counter[tuple[str, str]] = Counter()
+    for number, line in objects(file, keep_going=keep_going):
+        name = ""
+        if isinstance(line, dict) and line.keys() >= LINE:
+            key, result = _key(line, aggregate), _result(line)
+            name = f"{key}:{times[key, result]}"
+            times[key, result] += 1
+        yield number, line, name
+
+
+def _groups(file: RunFile, aggregate: Aggregate, options: ReadOptions) -> dict[str, Group]:
+    """Scores by sample; the wanted metric's line, else the first, stands for the sample."""
+    groups: dict[str, Group] = {}
+    for number, line, name in _numbered(file, aggregate, keep_going=True):
+        if name:
+            group = groups.setdefault(name, Group(number))
+            group.scores[_result(line)] = _score(line)
+            if _result(line) == options.score:
+                group.line = number
+    return groups
+
+
+def _score(line: dict[str, Any]) -> float | None:
+    return None if dig(line, "metadata", UNSCORED) else score_of(dig(line, "evaluation", "score"))
+
+
+def _record(file: RunFile, source: str, line: dict[str, Any], scores: Scores, aggregate: Aggregate) -> Record:
+    fields = {name: first(line, paths) for name, paths in FIELDS.items()}
+    fields |= {name: whole(fields[name]) for name in ("input_tokens", "output_tokens")}
+    latency = real(dig(line, "performance", "latency_ms"))
+    fields["latency_s"] = None if latency is None else latency / 1000
+    text = _reply(line)
+    status, reason = _state(line, text)
+    fields |= {
+        "item": as_text(line["sample_id"]), "study": _study(line, aggregate), "response": text or None,
+        "gold": _gold(line), "answer": _answer(line) if status == ANSWERED else None,
+        "status": status, "reason": reason, "repeat": _repeat(line), **_own(line),
+    }  # fmt: skip
+    return Record(source, present(fields), dict(scores), line, digest(file.sha256, line))
+
+
+def _own(line: dict[str, Any]) -> dict[str, Any]:
+    """Columns that pairstats wrote into the metadata, which holds texts only."""
+    metadata = line.get("metadata")
+    own = metadata.items() if isinstance(metadata, dict) else ()
+    found: dict[str, Any] = {k.removeprefix(OWN): v for k, v in own if k.startswith(OWN) and k != UNSCORED}
+    return {name: _own_value(name, value) for name, value in found.items()}
+
+
+def _own_value(name: str, value: Any) -> Any:
+    if name not in (*OWN_COUNTS, *OWN_AMOUNTS):
+        return value
+    number = score_of(value)
+    return whole(number) if name in OWN_COUNTS else number
+
+
+def _repeat(line: dict[str, Any]) -> int | None:
+    """Epoch of the Inspect converter, which counts from 1."""
+    epoch = score_of(dig(line, "metadata", "epoch"))
+    return None if epoch is None else max(0, int(epoch) - 1)
+
+
+def _reply(line: dict[str, Any]) -> str | None:
+    """Reply of a single turn; of a conversation, the last that the model said."""
+    raw = dig(line, "output", "raw")
+    if isinstance(raw, list):
+        return as_text(raw[0]) if len(raw) == 1 else as_text(raw) if raw else None
+    said = [m.get("content") for m in line.get("messages") or [] if dig(m, "role") == "assistant"]
+    return as_text(said[-1]) if said else as_text(raw)
+
+
+def _gold(line: dict[str, Any]) -> str | None:
+    keys = dig(line, "input", "reference")
+    return as_text(keys[0]) if isinstance(keys, list) and len(keys) == 1 else as_text(keys) if keys else None
+
+
+def _answer(line: dict[str, Any]) -> str | None:
+    values = [
+        dig(each, "extracted_value")
+        for each in line.get("answer_attribution") or []
+        if dig(each, "is_terminal")
+    ]
+    return as_text(values[-1]) if values else None
+
+
+def _state(line: dict[str, Any], text: str | None) -> tuple[str, str | None]:
+    """Status and reason; an error is one whatever score the line had to have."""
+    error = line.get("error")
+    if error:
+        reason = error_reason(str(error), "sample_error")
+        refused = reason == "content_filter" or re.search(r"\brefus", str(error), re.IGNORECASE)
+        return ("refused" if refused else "error"), reason
+    stop = str(dig(line, "metadata", "stop_reason") or "")
+    if stop == "content_filter":
+        return "refused", "content_filter"
+    if not (text or "").strip():
+        return ("truncated", STOPS[stop]) if stop in STOPS else ("empty", None)
+    return ANSWERED, "length" if stop in STOPS else None

@@ -1,0 +1,69 @@
+"""Results of tau-bench (a list of trials) and tau2-bench (an object with ``simulations``).
+
+A trial whose simulation broke has an ``error`` in ``info`` and a reward of 0.0: it is an error, and its reward
+is ignored and counted. The first version names no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pairstats.readers.base import LeftOut, ReadOptions, RunFile
+from pairstats.readers.jsonlines import dig
+from pairstats.readers.outline import Outline, document
+from pairstats.readers.rowlog import RowLog, first, keys, reply_or_unknown, score_of, sheet_rows
+from pairstats.readers.sheets import Row
+
+ENDINGS: dict[str, tuple[str, str]] = {
+    "max_steps": ("truncated", "max_steps"),
+    "agent_error": ("error", "agent_error"),
+    "user_error": ("error", "user_error"),
+    "infrastructure_error": ("error", "server_error"),
+}
+"""Status and reason of a simulation that did not end by itself; ``too_many_errors`` is the agent's doing."""
+
+_FIRST = keys("tau-bench", ("task_id", "trial", "reward"), kinds=("array",))
+_SECOND = keys("tau2-bench", ("info", "tasks"), kinds=("object",), evidence=b'"agent_info"')
+
+
+def _detect(file: RunFile, seen: Outline) -> str:
+    return _FIRST(file, seen) or _SECOND(file, seen)
+
+
+def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[int | str, Row | LeftOut]]:
+    if file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        yield from sheet_rows(file, options)
+        return
+    whole = document(file)
+    model = dig(whole, "info", "agent_info", "llm")
+    domain = dig(whole, "info", "environment_info", "domain_name")
+    for number, row in enumerate(whole.get("simulations") or [], start=1):
+        yield f"simulations.{number}", {**row, "model": model, "study": domain}
+
+
+def _reply(row: Row) -> Any:
+    """What the agent said last; `MISSING` where it only acted, or the trajectory is not there."""
+    turns = row.get("traj") or row.get("messages") or []
+    said = [turn.get("content") for turn in turns if dig(turn, "role") == "assistant"]
+    return reply_or_unknown(said[-1] if said else None)
+
+
+READER = RowLog(
+    name="tau_bench",
+    detect=_detect,
+    looks_for="list of trials with a reward, and no object with simulations",
+    fields={
+        "item": ("task_id",),
+        "repeat": ("trial",),
+        "model": ("model",),
+        "study": ("study",),
+        "cost_usd": ("agent_cost",),
+        "latency_s": ("duration",),
+    },
+    rows=_rows,
+    scores=lambda row: {"reward": score_of(first(row, ("reward", "reward_info.reward")))},
+    errors=("info.error",),
+    outcome=lambda row: ENDINGS.get(str(row.get("termination_reason")).rsplit(".", 1)[-1]),
+    reply=_reply,
+)

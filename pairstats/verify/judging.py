@@ -1,0 +1,164 @@
+"""Adjusted p-values, deciding limits and verdicts, from the numbers of the second path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pairstats.verify.chances import adjusted, through_gates, touching
+from pairstats.verify.declared import Declared, Ends, Question
+from pairstats.verify.limits import EXACT, Span, Wanted, dirichlet_mean_below, limits_of
+from pairstats.verify.rows import Row, unpaired_limits
+
+NOISE = 1e-12
+"""Absolute error allowed for a probability that is an integral."""
+
+Pair = tuple[Row, Mapping[str, Any], str]
+
+
+def judge(declared: Declared, pairs: Sequence[Pair]) -> None:
+    """Fill in what follows from the p-values of contrasts that share an error rate.
+
+    Raises
+    ------
+    PairstatsError
+        When the multiplicity procedure is not known here.
+    """
+    method = declared.multiplicity.get("method", "holm")
+    names = [question.name for question in declared.questions]
+    together = declared.multiplicity.get("contrasts") or names
+    for group in (together, *([name] for name in names if name not in together)):
+        asked = [(row, row.question, found) for row, found, _ in pairs if row.question is not None]
+        inside = [each for each in asked if each[1].name in group]
+        p = [_claim_p(row, question, found, declared) for row, question, found in inside]
+        tested = [i for i, value in enumerate(p) if value is not None]
+        values = [value for value in p if value is not None]
+        gates = [inside[i][1].gate for i in tested]
+        stepped = through_gates(values, gates) if method == "gatekeeping" else adjusted(values, method)
+        after = dict(zip(tested, stepped, strict=True))
+        for i, (row, question, _) in enumerate(inside):
+            row.words |= {"claim": question.claim, "verdict": "not estimable"}
+            if question.margins is not None:
+                row.spans["margin"] = Span.at(max(question.margins), EXACT)
+            if i in after:
+                _conclude(row, question, p[i] or 0.0, after[i], declared)
+
+
+def _claim_p(row: Row, question: Question, found: Mapping[str, Any], declared: Declared) -> float | None:
+    """P-value of the claim: the one in the table where it is right, else our own; None where there is none."""
+    if question.margins is not None:
+        span = _margin_p(row, question, question.margins, declared)
+        if span is None:
+            return None
+        row.unknown.pop("p_value", None)
+        row.spans["p_value"] = span
+    elif "p_value" in row.unknown:
+        return None if found.get("p_value") is None else float(found["p_value"])
+    if "p_value" not in row.spans:
+        return None
+    span, printed = row.spans["p_value"], found.get("p_value")
+    nearest = min(max(float(printed or 0), span.low), span.high)
+    close = printed is not None and abs(float(printed) - nearest) <= 1e-8 * nearest
+    return float(printed) if close and printed is not None else max(nearest, 5e-324)
+
+
+def _margin_p(row: Row, question: Question, margins: Ends, declared: Declared) -> Span | None:
+    """Level at which family-CP limits touch the margin; twice that of the one side for non-inferiority."""
+    below, above = margins
+    both = question.claim == "equivalence"
+    if row.sides and "estimate" in row.spans:
+
+        def inside(alpha: float) -> bool:
+            level = 1 - 2 * alpha if both else 1 - alpha
+            low, high = unpaired_limits(row, "family-cp", level, declared)
+            return low.low > -below and (not both or high.high < above)
+
+        return touching(inside)
+    answer = row.answer
+    ends = None if answer is None else answer.span(question.quantity.ends)
+    if answer is None or answer.empty or not answer.shared or ends is None:
+        return None
+    p = _margin_tail(*map(np.array, answer.totals()), ends, margins, both)
+    return Span(max(p - NOISE, 0.0), p + NOISE, EXACT)
+
+
+def _margin_tail(s: Any, n: Any, ends: Ends, margins: Ends, both: bool) -> float:
+    weights, sizes = np.ones(len(s) + 1), np.append(n, n.max())
+    lower = dirichlet_mean_below(-margins[0], np.append(s / n, ends[0]), weights, sizes)
+    if not both:
+        return min(1.0, 2 * lower)
+    return max(lower, dirichlet_mean_below(-margins[1], np.append(-s / n, -ends[1]), weights, sizes))
+
+
+def _conclude(row: Row, question: Question, p: float, after: float, declared: Declared) -> None:
+    """Adjusted p-value, the level that it leaves, the limits at that level, and the verdict."""
+    small = NOISE * max(1.0, after / p) if question.margins is not None else 0.0
+    row.spans["p_adjusted"] = Span(max(after - small, 0.0), after + small, EXACT)
+    alpha = question.alpha * p / after
+    error = row.spans.get("std_error")
+    if error is not None and not math.isnan(error.low):
+        row.spans["mdd"] = Span.at(_detectable(row, question, alpha, error.low), EXACT)
+    if question.margins is not None:
+        level = 1 - 2 * alpha if question.claim == "equivalence" else 1 - alpha
+        low, high = _deciding(row, question, level, declared)
+        row.spans |= {
+            "conf_low": low, "conf_high": high, "conf_level": Span(level - 1e-9, level + 1e-9, EXACT),
+            "null": Span.at(-question.margins[0], EXACT),
+        }  # fmt: skip
+        row.spans.pop("statistic", None)
+        row.spans.pop("p_floor", None)
+        row.unknown.pop("p_floor", None)
+        side = "each side" if question.claim == "equivalence" else "lower limit one-sided"
+        row.words["method"] = f"family-cp at the adjusted level ({side})"
+    row.words["verdict"] = _verdict(row, question, after, declared)
+
+
+def _deciding(row: Row, question: Question, level: float, declared: Declared) -> tuple[Span, Span]:
+    if row.sides:
+        return unpaired_limits(row, "family-cp", level, declared)
+    assert row.answer is not None, "a claim without totals has no p-value"
+    wanted = Wanted("family-cp", level, "two-sided", {})
+    return limits_of(*row.answer.totals(), row.answer.span(question.quantity.ends), wanted)
+
+
+def _detectable(row: Row, question: Question, alpha: float, error: float) -> float:
+    """Difference found with 80 % power at this spread, and at least what the exact test can find."""
+    from scipy import stats
+
+    tail = alpha if question.claim == "equivalence" else alpha / 2
+    by_spread = (stats.norm.isf(tail) + stats.norm.isf(0.2)) * error
+    fewest = math.ceil(1 - math.log2(alpha))
+    return float(max(by_spread, min(1.0, fewest / row.spans["n_families"].low)))
+
+
+def _verdict(row: Row, question: Question, after: float, declared: Declared) -> str:
+    units, missing = (row.spans[name].low for name in ("n_units", "n_missing"))
+    if units < declared.minimum * (units + missing):
+        return "not estimable"
+    if after <= question.alpha:
+        if question.margins is not None:
+            return {"noninferiority": "noninferior", "equivalence": "equivalent"}[question.claim]
+        value = row.spans["estimate"].low
+        return "superior" if value > 0 else "inferior" if value < 0 else "inconclusive"
+    if question.margins is not None:
+        if row.spans["conf_high"].high < -question.margins[0]:
+            return "inferior"
+        if question.claim == "equivalence" and row.spans["conf_low"].low > question.margins[1]:
+            return "superior"
+    return "inconclusive" if _decidable(row, question) else "not estimable"
+
+
+def _decidable(row: Row, question: Question) -> bool:
+    """Whether this many families could support the claim if the data were as clear as can be."""
+    families = int(row.spans["n_families"].low)
+    if question.margins is None:
+        return 2.0 ** (1 - families) <= question.alpha
+    ends = None if row.answer is None else row.answer.span(question.quantity.ends)
+    if ends is None:
+        return True
+    none, ones = np.zeros(families), np.ones(families)
+    both = question.claim == "equivalence"
+    return _margin_tail(none, ones, ends, question.margins, both) <= question.alpha
