@@ -132,7 +132,9 @@ class Estimates:
         if text is None:
             raise PairstatsError(f"{path} holds no estimates of pairstats.")
         described = json.loads(text)
-        return cls(table.to_pandas(), tuple(described["factors"]), described["provenance"])
+        return cls.from_rows(
+            table.to_pylist(), factors=described["factors"], provenance=described["provenance"]
+        )
 
     def __repr__(self) -> str:
         if self.frame.empty:

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from conftest import reference
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -75,6 +75,7 @@ def test_transitions_equal_enumeration(base):
     assert (found.n_right_differ, found.n_same_differ) == (0, 0)
 
 
+@settings(deadline=None, max_examples=25)
 @given(families)
 def test_shares_sum_to_one_and_hold_the_flip_rate(rows):
     found = flip_transitions(rows, scored(rows))
@@ -88,6 +89,7 @@ def test_shares_sum_to_one_and_hold_the_flip_rate(rows):
     )
 
 
+@settings(deadline=None, max_examples=25)
 @given(families)
 def test_base_first_pairs_turn_round_when_the_copies_do(rows):
     pairs = [row[:2] for row in rows]
@@ -96,6 +98,19 @@ def test_base_first_pairs_turn_round_when_the_copies_do(rows):
     )
     assert one.right_to_wrong.value == two.wrong_to_right.value
     assert one.lost.denominator + one.gained.denominator == pytest.approx(len(rows))
+
+
+def test_repeats_of_one_presentation_are_no_pair():
+    rows, variants = [["A", "B", "A", "A"]], [["base", "base", "moved", "moved"]]
+    found = flip_transitions(rows, scored(rows), variants=variants, reference="base")
+    assert found.n_pairs == 4
+    assert (found.right_to_right.value, found.wrong_to_right.value) == (0.5, 0.5)
+    both = flip_transitions(rows, scored(rows), variants=variants)
+    assert (both.n_pairs, both.right_to_wrong.value, both.wrong_to_right.value) == (4, 0.25, 0.25)
+    without = flip_transitions(
+        [*rows, ["A", "A"]], scored([*rows, ["A", "A"]]), variants=[*variants, ["u", "v"]], reference="base"
+    )
+    assert (without.n_families, without.n_too_few) == (1, 1)
 
 
 def test_lost_and_gained_are_conditional_shares():
@@ -129,6 +144,7 @@ def test_sensitivity_and_silent_error_equal_clopper_pearson_on_pairs():
     assert found.accuracy_disagree.value == pytest.approx(3 / 7)
 
 
+@settings(deadline=None, max_examples=25)
 @given(families)
 def test_agreement_and_errors_equal_counting(rows):
     found, marks = flip_errors(rows, scored(rows)), scored(rows)
@@ -163,6 +179,7 @@ def test_numbers_of_copies_are_never_pooled():
     assert (found.n_too_few, found.n_missing) == (1, 1)
 
 
+@settings(deadline=None, max_examples=25)
 @given(families)
 def test_entropy_equals_scipy(rows):
     found = answer_entropy(rows)
@@ -245,8 +262,9 @@ def test_a_ratio_leaves_families_without_a_denominator_out():
         ([["A", "B"]], [[1]], {}, "2 answers and 1 scores"),
         ([["A", "B"]], [[1, 0.5]], {}, "position 0 holds 0.5"),
         (["AB"], [[1, 1]], {}, "list of its copies"),
-        ([["A", "B"]], [[1, 0]], {"reference": 2}, "`reference` is 2"),
-        ([["A", "B"]], [[1, 0]], {"reference": -1}, "at least 0"),
+        ([["A", "B"]], [[1, 0]], {"reference": 2}, "no family has 2"),
+        ([["A", "B"]], [[1, 0]], {"variants": [["base"]]}, "one entry for each copy"),
+        ([["A", "B"]], [[1, 0]], {"variants": [["u", "v"]], "reference": "base"}, "no family has 'base'"),
     ],
 )
 def test_refused_transitions(answers, correct, options, message):

@@ -53,8 +53,9 @@ class JointFlips:
     n_resamples: int | None
 
     def p_value(self, statistics: Floats, observed: Floats | float) -> Floats:
-        """Chance of statistics, shape (A,) or (A, M), as large as the observed; (b + 1) / (B + 1) if drawn."""
-        reaching = statistics >= np.asarray(observed) * (1 - RELATIVE_TIE)
+        """Chance that statistics, shape (A,) or (A, M), reach the observed; (b + 1) / (B + 1) if drawn."""
+        least = np.asarray(observed)
+        reaching = statistics >= least - RELATIVE_TIE * np.abs(least)
         if self.n_resamples is None:
             return np.minimum(self.probability @ reaching, 1.0)
         p: Floats = (reaching.sum(axis=0) + 1.0) / (self.n_resamples + 1)
@@ -147,7 +148,8 @@ def _exact_law(types: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats
             probability = np.outer(probability, binomial_pmf(np.arange(flipped + 1), flipped, 0.5)).ravel()
             if key is not None:
                 _, where, inverse = np.unique(sums @ key, return_index=True, return_inverse=True)
-                sums, probability = sums[where], np.bincount(inverse.ravel(), weights=probability)
+                sums = sums[where]
+                probability = np.bincount(inverse.ravel(), weights=probability).astype(np.float64)
             if len(sums) > MOST_SUMS:
                 return None
     return (sums if key is None else sums * scale), probability

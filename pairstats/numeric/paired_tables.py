@@ -1,4 +1,4 @@
-"""Two systems that put the same items into classes: do the shares of the classes, or the cells, differ?"""
+"""Tests of two systems that put the same items into classes: equal shares of the classes, equal moves."""
 
 from __future__ import annotations
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.checks import as_count
-from pairstats.numeric.copies import Answers, Copy, family_marks, marked_copies
+from pairstats.numeric.copies import Answers, Copy, FamilyMarks, answer_rows, family_marks, marked_copies
 from pairstats.numeric.family import Kind
 from pairstats.numeric.shares import Share, family_share
 
@@ -67,7 +66,8 @@ def flip_transitions(
     answers: Answers,
     correct: Answers,
     *,
-    reference: int | None = None,
+    variants: Answers | None = None,
+    reference: Hashable | None = None,
     kind: Kind = "jeffreys",
     confidence_level: float = 0.95,
 ) -> Transitions:
@@ -83,9 +83,12 @@ def flip_transitions(
     correct : array or list of lists
         Of the same shape: 1 or True where the copy is right, 0 or False where wrong, None or NaN where not
         known. A pair with a missing answer or score is left out and counted.
-    reference : int, optional
-        Position in each row of the base copy, with which every other copy is compared, in this order.
-        Left out, all pairs of copies count in both orders.
+    variants : array or list of lists, optional
+        Of the same shape: which presentation each copy is. Two copies of one presentation are no pair. Left
+        out, the position in the row, so that each copy is its own.
+    reference : hashable, optional
+        Base presentation (without `variants`, a position), which every other one is compared with, in this
+        order. Left out, all pairs count in both orders. A family without it has no pair.
     kind : {"jeffreys", "cp"}
         As in `family_interval`.
     confidence_level : float, default 0.95
@@ -97,7 +100,7 @@ def flip_transitions(
     Raises
     ------
     PairstatsError
-        If the shapes differ, a score is not 0 or 1, or a row has no copy at the position of the reference.
+        If the shapes differ, a score is not 0 or 1, or no family has the reference.
 
     Examples
     --------
@@ -109,10 +112,11 @@ def flip_transitions(
     0.5
     """
     rows = marked_copies(answers, correct)
+    labels = _labels(rows, variants, reference)
     counts = np.zeros((len(rows), 5))
     pairs, missing, right_differ, same_differ = 0, 0, 0, 0
     for family, copies in enumerate(rows):
-        for first, second in _ordered_pairs(copies, reference, family):
+        for first, second in _ordered_pairs(copies, labels[family], reference):
             if first is None or second is None:
                 missing += 1
                 continue
@@ -122,27 +126,41 @@ def flip_transitions(
             right_differ += first[1] and second[1] and not same
             same_differ += same and first[1] != second[1]
     total = counts.sum(axis=1)
-    used = total > 0
     shares = np.full(counts.shape, math.nan)
-    shares[used] = counts[used] / total[used, None]
-    among, ones = shares[used], np.ones(int(used.sum()))
+    shares[total > 0] = counts[total > 0] / total[total > 0, None]
     halve = 1 if reference is not None else 2  # without a reference each pair is seen in both orders
-
-    def share(top: FloatArray, below: FloatArray) -> Share:
-        return family_share(top, below, kind=kind, confidence_level=confidence_level)
-
+    found = {
+        name: family_share(*parts, kind=kind, confidence_level=confidence_level)
+        for name, parts in transition_totals(shares).items()
+    }
     return Transitions(
-        **{name: share(among[:, column], ones) for column, name in enumerate(KINDS)},
-        lost=share(among[:, 1], among[:, 0] + among[:, 1]),
-        gained=share(among[:, 2], among[:, 2] + among[:, 3] + among[:, 4]),
+        **found,
         per_family=shares,
-        n_families=ones.size,
-        n_too_few=len(rows) - ones.size,
+        n_families=int(np.sum(total > 0)),
+        n_too_few=int(np.sum(total == 0)),
         n_pairs=pairs // halve,
         n_missing_pairs=missing // halve,
         n_right_differ=int(right_differ) // halve,
         n_same_differ=int(same_differ) // halve,
     )
+
+
+def transition_totals(per_family: FloatArray) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Numerator and denominator in each family of every share in `Transitions`.
+
+    Examples
+    --------
+    >>> top, below = transition_totals(np.array([[0.5, 0.5, 0, 0, 0]]))["lost"]
+    >>> top.tolist(), below.tolist()
+    ([0.5], [1.0])
+    """
+    among = per_family[~np.isnan(per_family[:, 0])]
+    ones = np.ones(len(among))
+    return {
+        **{name: (among[:, column], ones) for column, name in enumerate(KINDS)},
+        "lost": (among[:, 1], among[:, 0] + among[:, 1]),
+        "gained": (among[:, 2], among[:, 2] + among[:, 3] + among[:, 4]),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,40 +230,72 @@ def flip_errors(
     >>> found.flip_given_error.value, round(found.silent_error.value, 4)
     (0.5, 0.3333)
     """
-    found = family_marks(answers, correct)
-    wrong, disagree = found.wrong, found.disagreement
-    agrees = disagree == 0
-    ones, any_wrong = np.ones(wrong.size), (wrong > 0).astype(float)
-    agreed = agrees.astype(float)
-
-    def share(top: FloatArray, below: FloatArray) -> Share:
-        return family_share(top, below, kind=kind, confidence_level=confidence_level)
-
+    marks = family_marks(answers, correct)
+    found = {
+        name: family_share(*parts, kind=kind, confidence_level=confidence_level)
+        for name, parts in error_totals(marks).items()
+    }
+    split = (marks.wrong > 0) & (marks.wrong < 1)
     return FlipErrors(
-        flip_given_error=share(any_wrong * ~agrees, any_wrong),
-        pairwise_flip_given_error=share(any_wrong * disagree, any_wrong),
-        silent_error=share(agreed * wrong, agreed),
-        pairwise_silent_error=share(np.array([_agreeing_wrong(row) for row in found.rows]), ones - disagree),
-        accuracy_agree=share(agreed * (1 - wrong), agreed),
-        accuracy_disagree=share((ones - agreed) * (1 - wrong), ones - agreed),
-        copies=found.copies,
-        n_families=wrong.size,
-        n_too_few=found.n_too_few,
-        n_missing=found.n_missing,
-        n_inconsistent=int(np.sum(agrees & (wrong > 0) & (wrong < 1))),
+        **found,
+        copies=marks.copies,
+        n_families=marks.wrong.size,
+        n_too_few=marks.n_too_few,
+        n_missing=marks.n_missing,
+        n_inconsistent=int(np.sum((marks.disagreement == 0) & split)),
     )
 
 
-def _ordered_pairs(copies: list[Copy], reference: int | None, family: int) -> list[tuple[Copy, Copy]]:
-    if reference is None:
-        return [(a, b) for i, a in enumerate(copies) for j, b in enumerate(copies) if i != j]
-    base = as_count("reference", reference)
-    if base >= len(copies):
+def error_totals(marks: FamilyMarks) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Numerator and denominator in each family of every share in `FlipErrors`.
+
+    Examples
+    --------
+    >>> top, below = error_totals(family_marks([["A", "A"]], [[0, 0]]))["silent_error"]
+    >>> top.tolist(), below.tolist()
+    ([1.0], [1.0])
+    """
+    wrong, disagree = marks.wrong, marks.disagreement
+    agrees, any_wrong = (disagree == 0).astype(float), (wrong > 0).astype(float)
+    return {
+        "flip_given_error": (any_wrong * (1 - agrees), any_wrong),
+        "pairwise_flip_given_error": (any_wrong * disagree, any_wrong),
+        "silent_error": (agrees * wrong, agrees),
+        "pairwise_silent_error": (np.array([_agreeing_wrong(row) for row in marks.rows]), 1 - disagree),
+        "accuracy_agree": (agrees * (1 - wrong), agrees),
+        "accuracy_disagree": ((1 - agrees) * (1 - wrong), 1 - agrees),
+    }
+
+
+def _labels(
+    rows: list[list[Copy]], variants: Answers | None, reference: Hashable | None
+) -> list[Sequence[Hashable]]:
+    """Presentation of each copy, by position where none is given."""
+    labels: list[Sequence[Hashable]] = [range(len(row)) for row in rows]
+    if variants is not None:
+        labels = answer_rows("variants", variants)
+    if [len(row) for row in labels] != [len(row) for row in rows]:
         raise PairstatsError(
-            f"`reference` must be a position in every row, but the family at position {family} has "
-            f"{len(copies)} copies and `reference` is {base}. Use None for a copy that is missing."
+            "`variants` must name the presentation of each copy, but its rows do not have the lengths of "
+            "those of `answers`. Pass one entry for each copy."
         )
-    return [(copies[base], b) for j, b in enumerate(copies) if j != base]
+    if reference is not None and not any(reference in row for row in labels):
+        raise PairstatsError(
+            f"`reference` must be the presentation of some copy, but no family has {reference!r}. Without "
+            "`variants` it is a position in the row."
+        )
+    return labels
+
+
+def _ordered_pairs(
+    copies: list[Copy], labels: Sequence[Hashable], reference: Hashable | None
+) -> Iterator[tuple[Copy, Copy]]:
+    """Pairs of copies of different presentations; only those that begin with the reference, if any."""
+    for first, base in zip(copies, labels, strict=True):
+        if reference is None or base == reference:
+            yield from (
+                (first, second) for second, other in zip(copies, labels, strict=True) if other != base
+            )
 
 
 def _transition(first: tuple[Hashable, bool], second: tuple[Hashable, bool]) -> int:

@@ -1,4 +1,4 @@
-"""Variance components of nested and crossed designs, and what they say about families, items and repeats.
+"""Variance components of nested and crossed designs: families, items, framings and repeats.
 
 Estimates are those of the analysis of variance: unbiased, and printed negative where they are, which says
 that a source of variation is too small to be told from 0. Nothing is clipped silently.
@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.checks import as_scores, as_sizes, check_bounds
-from pairstats.numeric.sandwich import cluster_robust
+from pairstats.numeric.checks import as_scores
 
 Floats = NDArray[np.float64]
 
@@ -108,31 +107,6 @@ class CrossedVariance:
     framing_means: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class DesignEffect:
-    """What the families do to the variance of an item-weighted mean.
-
-    Attributes
-    ----------
-    design_effect : float
-        Variance over that of as many independent items; NaN where families do not differ.
-    icc : float
-        Intra-family correlation that the design effect stands for; NaN for families of one item.
-    n_effective : float
-        Independent items that would be as good; never above the number of items, and the number of
-        families where they do not differ.
-    effective_families : float
-        Families of equal size that would be as good, from the sizes alone.
-    n_families : int
-    """
-
-    design_effect: float
-    icc: float
-    n_effective: float
-    effective_families: float
-    n_families: int
-
-
 def repeat_variance(items_by_repeats: ArrayLike) -> RepeatVariance:
     r"""Split the variance of scores into items and repeats (one-way analysis of variance).
 
@@ -163,7 +137,7 @@ def repeat_variance(items_by_repeats: ArrayLike) -> RepeatVariance:
     --------
     >>> found = repeat_variance([[1, 1, 1], [0, 0, 1], [0, 1, 0], [1, 1, 0]])
     >>> print(round(found.var_item, 4), round(found.var_repeat, 4))
-    0.0 0.25
+    0.0185 0.25
     """
     table = _table("items_by_repeats", items_by_repeats, ndim=2)
     n, k = table.shape
@@ -220,9 +194,10 @@ def variance_components(values: ArrayLike, levels: Sequence[ArrayLike]) -> Varia
 
     Examples
     --------
-    >>> found = variance_components([1, 1, 0, 1, 0, 0, 0, 1], [[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 1, 1]])
+    >>> families, items = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 1, 1]
+    >>> found = variance_components([1, 1, 0, 1, 0, 0, 0, 1], [families, items])
     >>> found.df.tolist(), found.components.round(4).tolist()
-    ([1, 2, 4], [0.125, -0.0625, 0.25])
+    ([1, 2, 4], [0.0625, 0.0, 0.25])
     """
     scores = as_scores("values", values)
     groups = _nested_groups(levels, scores.size)
@@ -307,66 +282,6 @@ def crossed_variance(values: ArrayLike) -> CrossedVariance:
         var_repeat=repeat,
         framing_means=framing,
     )
-
-
-def effective_families(sizes: ArrayLike) -> float:
-    r"""Number of families of equal size that would be as good, :math:`1 / \sum (n_i / N)^2`.
-
-    Below half the number of families, one or two of them carry the mean: use the "cp" family interval or
-    the family-weighted mean there.
-
-    Examples
-    --------
-    >>> effective_families([2, 2, 2, 2]), round(effective_families([20, 1, 1, 2, 2, 1]), 2)
-    (4.0, 1.77)
-    """
-    counts = as_sizes(sizes, as_scores("sizes", sizes).size)
-    return float(counts.sum() ** 2 / (counts @ counts))
-
-
-def design_effect(scores: ArrayLike, *, sizes: ArrayLike | None = None) -> DesignEffect:
-    r"""Design effect, intra-family correlation and effective number of items of a share.
-
-    Describes how far copies repeat each other. An estimate below 1 is luck and not a reason for a larger n.
-
-    Parameters
-    ----------
-    scores : array_like, shape (G,)
-        Family means of 0/1 decisions.
-    sizes : array_like, shape (G,), optional
-        Decisions behind each mean; ones by default.
-
-    Returns
-    -------
-    DesignEffect
-
-    Notes
-    -----
-    The CR1 variance over ``p (1 - p) / N``. With :math:`\bar n = \sum n_i^2 / N` it stands for
-    :math:`1 + (\bar n - 1) \mathrm{icc}`.
-
-    References
-    ----------
-    Rao, J. N. K. & Scott, A. J. (1992). Biometrics 48, 577-585. doi:10.2307/2532311
-
-    Examples
-    --------
-    >>> found = design_effect([1, 1, 0, 0.5, 0.5, 1, 1, 1, 0.5, 0.5], sizes=[2] * 10)
-    >>> round(found.design_effect, 3), round(found.n_effective, 2), found.effective_families
-    (1.164, 17.18, 10.0)
-    """
-    means = as_scores("scores", scores)
-    counts = as_sizes(sizes, means.size)
-    check_bounds(means, (0.0, 1.0))
-    total = float(counts.sum())
-    families = effective_families(counts)
-    robust = cluster_robust(means, sizes=counts, kind="CR1")
-    if means.size == 1 or robust.std_error == 0:
-        return DesignEffect(math.nan, math.nan, float(means.size), families, means.size)
-    effect = total * robust.std_error**2 / (robust.estimate * (1 - robust.estimate))
-    mean_size = float(counts @ counts) / total
-    icc = (effect - 1) / (mean_size - 1) if mean_size > 1 else math.nan
-    return DesignEffect(effect, icc, min(total, total / effect), families, means.size)
 
 
 def _table(name: str, values: ArrayLike, *, ndim: int) -> Floats:

@@ -122,7 +122,7 @@ def wild_cluster(
     --------
     >>> found = wild_cluster([3, 3, 2, 1, 2, -1])
     >>> found.p_value, found.p_floor, found.n_resamples
-    (0.0625, 0.03125, 64)
+    (0.09375, 0.03125, 64)
     """
     one_of("weights", weights, WEIGHTS)
     side = check_alternative(alternative)

@@ -29,6 +29,15 @@ MODULES: tuple[str, ...] = (
     "langsmith",
     "braintrust",
     "ragas",
+    "swe_bench",
+    "metr",
+    "evalplus",
+    "bfcl",
+    "tau_bench",
+    "bbh",
+    "zeroeval",
+    "aider",
+    "weirdml",
     "tables",
 )
 """Readers in the order in which they are asked; plain tables last, since they take what others decline."""

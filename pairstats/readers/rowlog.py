@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import MISSING, as_text, is_nan
 from pairstats.readers.jsonlines import real, whole
@@ -229,8 +230,15 @@ class RowLog:
         for place, row in self.rows(file, options):
             if isinstance(row, LeftOut):
                 yield row
-                continue
-            yield self._record(file, place, self.prepared(row), options, times)
+            elif isinstance(row, dict):
+                yield self._record(file, place, self.prepared(row), options, times)
+            elif options.keep_going:
+                yield LeftOut(f"{file.shown}:{place}", "not an object")
+            else:
+                raise ReadError(
+                    f"{file.shown}:{place} must be an object, but is {str(row)[:60]!r}. Remove it, or pass "
+                    "keep_going=True to leave such records out and count them."
+                )
 
     def _record(
         self, file: RunFile, place: int | str, row: Row, options: ReadOptions, times: Counter[str]

@@ -1,4 +1,4 @@
-"""Tables as they lie in files (CSV, TSV, JSON, JSON Lines, Parquet, Arrow): names and numbered rows."""
+"""Tables as they lie in files (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, Excel): names and numbered rows."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import zstandard
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import LONGEST_LINE, LeftOut, RunFile
+from pairstats.readers.excel import is_workbook, open_workbook
 from pairstats.readers.jsonlines import first_objects, objects, parse
 
 DELIMITERS = {",": "csv", "\t": "tsv", ";": "csv with semicolons", "|": "csv with bars"}
@@ -54,6 +55,8 @@ def form_of(file: RunFile) -> str:
     for magic, form in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
         if head.startswith(magic):
             return form
+    if is_workbook(head):
+        return "excel"
     if re.match(rb"(\xef\xbb\xbf)?\s*\[\s*\{", head):
         return "json array"
     if re.match(rb"(\xef\xbb\xbf)?\s*\{", head):
@@ -84,6 +87,8 @@ def open_sheet(file: RunFile, *, keep_going: bool = False) -> Sheet:
     form = form_of(file)
     if form in ("parquet", "arrow"):
         names, rows = _arrow(file, form)
+    elif form == "excel":
+        names, rows = open_workbook(file)
     elif form == "jsonl":
         names, rows = _json_lines(file, keep_going)
     elif form.startswith("json"):

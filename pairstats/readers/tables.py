@@ -1,4 +1,4 @@
-"""Plain tables of results: one row a decision (long), or one row an item and columns a model (wide).
+"""Plain tables of results: one row a decision (long), or one row an item and columns or a map by model (wide).
 
 Columns are known by the names in `ALIASES`. Ids are the text in the file: ``007``, ``1e5``, ``NA`` and
 ``1.10`` stay as they are, and only an empty cell is missing.
@@ -18,6 +18,7 @@ from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import PROBED_LINES
+from pairstats.readers.maps import spread
 from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -37,7 +38,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "answer": ("answer", "prediction", "predicted", "pred"),
     "gold": ("gold", "gold_answer", "target", "expected", "label", "reference"),
     "outcome": ("outcome",),
-    "response": ("response", "completion", "output"),
+    "response": ("response", "completion", "output", "solution"),
     "confidence": ("confidence",),
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
@@ -47,6 +48,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 """Column of the paired long format, and its names in tables; the first one that is there counts."""
 
 SCORE_NAMES = ("score", "correct", "is_correct", "accuracy", "acc", "passed", "exact_match")
+DECISIVE = frozenset({*SCORE_NAMES, *ALIASES["answer"], *ALIASES["response"]})
+"""Names that say that a column, or an object in one, holds a decision."""
 FROM_ONE = ("epoch", "trial")
 """Repeats that are counted from 1 where their smallest number is 1; a `repeat` is counted from 0."""
 INTEGERS = ("repeat", "input_tokens", "output_tokens")
@@ -57,7 +60,7 @@ WRONG = frozenset({"false", "no", "n", "incorrect", "wrong", "i", "fail", "faile
 FLAG = re.compile(r"^(is|has|was|in|with|needs)_|_?flag$")
 """Names of properties of an item that look like scores."""
 
-TABLE_NAME = re.compile(r"\.(csv|tsv|parquet|arrow|feather)(\.gz|\.zst)?$")
+TABLE_NAME = re.compile(r"\.(csv|tsv|parquet|arrow|feather|xlsx)(\.gz|\.zst)?$")
 
 FOREIGN: tuple[frozenset[str], ...] = tuple(map(frozenset, (
     {"doc_id", "resps"}, {"custom_id", "response"}, {"custom_id", "result"}, {"custom_id", "body"},
@@ -126,7 +129,7 @@ class TableReader:
         if not form:
             return Declined("no table: not UTF-8, or lines without the same columns")
         try:
-            sheet = open_sheet(file, keep_going=True)
+            sheet = spread(open_sheet(file, keep_going=True), DECISIVE)
         except ReadError as error:
             # A broken table is worth its error; JSON that is no table is some other platform's.
             return Declined(str(error)) if form.startswith("json") else Recognized(form)
@@ -139,7 +142,7 @@ class TableReader:
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a row and model."""
-        sheet = open_sheet(file, keep_going=options.keep_going)
+        sheet = spread(open_sheet(file, keep_going=options.keep_going), DECISIVE)
         slots = _slots(file, sheet, options)
         first, further = _first_repeat(sheet, slots), _further(sheet.names, slots)
         empty = True
@@ -238,8 +241,7 @@ def _blocks(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
         model, _, what = name.rpartition("__")
         if model and (_roles((what,)) or _scores((what,), None)):
             blocks.setdefault(model, {})[what] = name
-    decisive = {*SCORE_NAMES, *ALIASES["answer"], *ALIASES["response"]}
-    return {model: parts for model, parts in blocks.items() if decisive & {_plain(what) for what in parts}}
+    return {model: parts for model, parts in blocks.items() if DECISIVE & {_plain(what) for what in parts}}
 
 
 def _block_slot(model: str, parts: Mapping[str, str], roles: Mapping[str, str]) -> Slot:

@@ -102,15 +102,13 @@ def verify_results(folder: str | Path) -> Verification:
     except PairstatsError as error:
         unchecked.append(Unchecked("columns p_adjusted, mdd and verdict", str(error)))
         for row, _, _ in pairs:
-            row.unknown |= dict.fromkeys(("p_adjusted", "mdd", "margin"), str(error))
+            row.unknown.update(dict.fromkeys(("p_adjusted", "mdd", "margin"), str(error)))
     checks += [*_numbers(pairs), *_words(pairs)]
     unchecked += _unknown(pairs)
     found, more = file_checks(folder, declared, records)
-    judged = [c for c in JUDGED if any(row.get(c) is not None for row in table)]
-    if judged:
-        more.append(
-            Unchecked(f"columns {', '.join(judged)}", "they are words, settings or follow from others")
-        )
+    left = [c for c in LEFT if any(row.get(c) is not None for row in table)]
+    if left:
+        more.append(Unchecked(f"columns {', '.join(left)}", "they have no second path"))
     return Verification(str(folder), len(table), (*checks, *found), (*unchecked, *more))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairstats.verify.declared import Declared
+from pairstats.verify.declared import Declared, digest_of
 from pairstats.verify.result import Check, Difference, Unchecked
 
 Outcome = tuple[list[Check], list[Unchecked]]
@@ -32,15 +32,17 @@ def file_checks(folder: Path, declared: Declared, records: pa.Table) -> Outcome:
     unchecked: list[Unchecked] = []
     for found in (
         _provenance(folder, provenance, declared),
+        _lock(folder, provenance, declared),
         _sums(folder, provenance),
-        _ledger(records, provenance),
+        _ledger(folder, records, provenance),
         _spreadsheet(folder),
         _completeness(folder, declared, records),
     ):
         checks += found[0]
         unchecked += found[1]
-    if (folder / "calibration.parquet").is_file():
-        unchecked.append(Unchecked("calibration.parquet", "the curve is not part of the main table"))
+    for name in ("calibration.parquet", "sensitivity.parquet", "exploratory/estimates.parquet"):
+        if (folder / name).is_file():
+            unchecked.append(Unchecked(name, "it is not the main table"))
     return checks, unchecked
 
 
@@ -76,6 +78,22 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def _lock(folder: Path, provenance: Mapping[str, Any], declared: Declared) -> Outcome:
+    """Nothing is registered but under a lock that holds what the protocol says."""
+    registered = pq.read_table(folder / "estimates.parquet", columns=["registered"]).column(0).to_pylist()
+    claims = [*registered, provenance.get("registered")]
+    lock = _json(folder / "protocol.lock")
+    differences = []
+    if lock and digest_of(lock.get("content")) != lock.get("sha256"):
+        own = digest_of(lock.get("content"))
+        differences.append(Difference("protocol.lock", "digest", str(lock.get("sha256")), own))
+    holds = bool(lock) and not differences and lock.get("sha256") == declared.digest
+    if any(claims) and not holds:
+        differences.append(Difference("estimates.parquet", "registered", "true", "false: no lock holds"))
+    told = "registered only under a lock of the same protocol"
+    return [Check("lock", told, len(claims), None, None, tuple(differences))], []
+
+
 def _sums(folder: Path, provenance: Mapping[str, Any]) -> Outcome:
     """Checksums of the files of the folder, where provenance lists them."""
     listed = provenance.get(RESULT_SUMS)
@@ -92,23 +110,25 @@ def _sums(folder: Path, provenance: Mapping[str, Any]) -> Outcome:
     return [Check("files", told, len(listed), None, None, tuple(differences))], []
 
 
-def _ledger(records: pa.Table, provenance: Mapping[str, Any]) -> Outcome:
-    """Rows and statuses of every raw file as its ledger counted them, and its checksum as in provenance."""
+def _ledger(folder: Path, records: pa.Table, provenance: Mapping[str, Any]) -> Outcome:
+    """Rows and statuses of every raw file as its ledger counted them, and its checksum as told elsewhere."""
     text = (records.schema.metadata or {}).get(b"pairstats_ledger")
     if text is None:
         return [], [Unchecked("ledger", "records.parquet holds none")]
     lines = json.loads(text)
     differences = _counted(lines, records)
     raw = provenance.get("input_sha256", {})
+    listed = _json(folder / "records.sha256.json")
     for line in lines:
-        if line["file"] in raw and raw[line["file"]] != line["sha256"]:
-            differences.append(
-                Difference(line["file"], "checksum in the ledger", line["sha256"], raw[line["file"]])
-            )
-    told = "rows and statuses of each raw file in records.parquet as its ledger counted them"
+        name, digest = line["file"], line["sha256"]
+        if name in raw and raw[name] != digest:
+            differences.append(Difference(name, "checksum in the ledger", digest, raw[name]))
+        if listed and digest not in listed.values():
+            differences.append(Difference(name, "checksum", digest, "one of records.sha256.json"))
+    told = "rows and statuses of each raw file in records.parquet as its ledger counted them; checksums"
     check = Check("records", told, len(lines), None, None, tuple(differences))
-    why = "they lie outside the results; their checksums in the ledger and in provenance agree or are shown"
-    return [check], [Unchecked("raw files themselves", why)]
+    why = "they lie outside the results; `pairstats check` compares them with the lock"
+    return [check], [Unchecked("the raw files themselves", why)]
 
 
 def _counted(lines: Sequence[Mapping[str, Any]], records: pa.Table) -> list[Difference]:

@@ -40,7 +40,7 @@ def judge(declared: Declared, pairs: Sequence[Pair]) -> None:
         stepped = through_gates(values, gates) if method == "gatekeeping" else adjusted(values, method)
         after = dict(zip(tested, stepped, strict=True))
         for i, (row, question, _) in enumerate(inside):
-            row.words |= {"claim": question.claim, "verdict": "not estimable"}
+            row.words.update({"claim": question.claim, "verdict": "not estimable"})
             if question.margins is not None:
                 row.spans["margin"] = Span.at(max(question.margins), EXACT)
             if i in after:
@@ -81,7 +81,8 @@ def _margin_p(row: Row, question: Question, margins: Ends, declared: Declared) -
     ends = None if answer is None else answer.span(question.quantity.ends)
     if answer is None or answer.empty or not answer.shared or ends is None:
         return None
-    p = _margin_tail(*map(np.array, answer.totals()), ends, margins, both)
+    s, n = (np.array(each) for each in answer.totals())
+    p = _margin_tail(s, n, ends, margins, both)
     return Span(max(p - NOISE, 0.0), p + NOISE, EXACT)
 
 
@@ -104,10 +105,10 @@ def _conclude(row: Row, question: Question, p: float, after: float, declared: De
     if question.margins is not None:
         level = 1 - 2 * alpha if question.claim == "equivalence" else 1 - alpha
         low, high = _deciding(row, question, level, declared)
-        row.spans |= {
+        row.spans.update({
             "conf_low": low, "conf_high": high, "conf_level": Span(level - 1e-9, level + 1e-9, EXACT),
             "null": Span.at(-question.margins[0], EXACT),
-        }  # fmt: skip
+        })  # fmt: skip
         row.spans.pop("statistic", None)
         row.spans.pop("p_floor", None)
         row.unknown.pop("p_floor", None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NOT_PROVED = (
-    "that the records are what the models said: raw files are compared by checksum only where they lie",
+    "that the records are what the models said: raw files are not read again",
     "that replies were parsed and scored rightly: records.parquet is taken as given",
     "that the protocol was fixed before the data: only a lock and a timestamp can say that",
     "that families are independent, or that the declared interval holds its level for these data",

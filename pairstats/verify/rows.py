@@ -137,7 +137,7 @@ def _unpaired_rows(declared: Declared, rows: pa.Table, question: Question, minus
         made = Row(label, question.quantity.name, levels, spans, question, None, (one, two))
         if not (one.empty or two.empty):
             low, high = unpaired_limits(made, declared.method, declared.level, declared)
-            made.spans |= {"conf_low": low, "conf_high": high}
+            made.spans.update({"conf_low": low, "conf_high": high})
             value = math.fsum(s * side.estimate for s, side in zip((1, -1), (one, two), strict=True))
             made.spans["estimate"] = Span.at(value, EXACT)
             made.spans["p_value"] = touching(
@@ -152,9 +152,11 @@ def _unpaired_rows(declared: Declared, rows: pa.Table, question: Question, minus
 
 def unpaired_limits(row: Row, method: str, level: float, declared: Declared) -> tuple[Span, Span]:
     """Limits of a difference from those of its sides, by recovering the variance from each."""
-    assert row.question is not None and row.question.minus is not None, "only of two quantities"
+    question = row.question
+    assert question is not None, "rows of single cells have no other side"
+    assert question.minus is not None, "only two quantities are not paired"
     wanted = Wanted(method, level, "two-sided", declared.interval)
-    ends = (row.question.quantity.ends, row.question.minus.ends)
+    ends = (question.quantity.ends, question.minus.ends)
     (low1, high1), (low2, high2) = (
         limits_of(*side.totals(), each, wanted) for side, each in zip(row.sides, ends, strict=True)
     )
@@ -243,7 +245,9 @@ def _add_test(row: Row, question: Question) -> None:
     totals, _ = answer.totals()
     row.spans["statistic"] = Span.at(math.fsum(totals), EXACT)
     if "doses" in question.compare:
-        row.unknown |= dict.fromkeys(("p_value", "p_floor"), "a trend test permutes doses within families")
+        row.unknown.update(
+            dict.fromkeys(("p_value", "p_floor"), "a trend test permutes doses within families")
+        )
         return
     p, floor = sign_flip_p(totals, question.side)
     row.spans["p_value"], row.spans["p_floor"] = p, Span.at(floor, EXACT)
