@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from pairstats.answers import AnswerFormat
     from pairstats.calibration import calibration_curve
     from pairstats.conditions import Condition
+    from pairstats.confidence_verbs import calibration_summary
     from pairstats.contrasts import Interaction, Pairwise, Trend, Versus
     from pairstats.errors import PairingError, PairstatsError, ProtocolError, ReadError, SchemaError
     from pairstats.estimands import AllCorrect, Brier, FlipRate, Mean, Ratio, Share
     from pairstats.exchange import to_every_eval_ever
+    from pairstats.flip_verbs import flip_table, silent_errors
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
     from pairstats.panel import Panel
@@ -66,14 +68,17 @@ _HOME = {
     "Trend": "contrasts",
     "Versus": "contrasts",
     "calibration_curve": "calibration",
+    "calibration_summary": "confidence_verbs",
     "contrast": "infer",
     "estimate": "infer",
     "extract": "readers",
     "findings": "words",
+    "flip_table": "flip_verbs",
     "load_protocol": "protocol",
     "load_records": "records",
     "read_runs": "readers",
     "run_protocol": "run",
+    "silent_errors": "flip_verbs",
     "to_every_eval_ever": "exchange",
     "validate": "schema",
     "write_report": "report",

@@ -27,17 +27,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateSyntaxError, Undefined
+from jinja2 import TemplateSyntaxError, Undefined, pass_context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from pairstats.errors import PairstatsError, one_of
+from pairstats.errors import PairstatsError, listed, one_of
 from pairstats.fill_values import NUMERIC, ROUNDINGS, Faults, Rows, Writer, named_rows
 from pairstats.results import Results
 
 MARKER = re.compile(r"<!--\s*check:\s*(?P<expression>[^\n]+?)\s*=\s*(?P<typed>[-+\u2212]?[\d.,]+)\s*%?\s*-->")
 CODE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<!--.*?-->", re.DOTALL)
 UNITS = "%|percent|points?|pp|families"
-TYPED = rf"(?P<number>[-+\u2212]?\d[\d,]*(?:\.\d+)?)(?!\.?\d)(?!\s*(?!(?:{UNITS})\b)[A-Za-z])"
+TYPED = rf"(?P<number>[-+\u2212]?\d[\d,]*(?:\.\d+)?)(?!\.?\d)(?!-\w)(?!\s*(?!(?:{UNITS})\b)[A-Za-z])"
 BETWEEN = r"`?\s*(?:=|:|\(|\bis\b|\bwas\b|\bof\b|\bat\b)\s*"
 
 
@@ -140,7 +140,7 @@ def fill_text(
     names = named_rows(results, writer)
     for line, message in contradictions(text, names, writer):
         faults.add(message, line)
-    environment = _environment(writer)
+    environment = _environment(writer, listed(sorted(n for n, v in names.items() if isinstance(v, Rows)), 30))
     filled = ""
     try:
         template = environment.from_string(MARKER.sub(_as_expression, text))
@@ -167,12 +167,12 @@ def contradictions(text: str, names: Mapping[str, Any], writer: Writer) -> list[
 
 
 def _is_among(typed: str, rows: Rows, writer: Writer) -> bool:
-    """Whether a typed number is a number of any of the rows, as it is or times 100, up to its sign."""
-    wanted = abs(Decimal(typed.replace("\u2212", "-").replace(",", "")))
+    """Whether a typed number is a number of any of the rows, as it is or times 100."""
+    wanted = Decimal(typed.replace("\u2212", "-").replace(",", ""))
     digits = max(0, -int(wanted.as_tuple().exponent))
     numbers = [row[name] for row in rows.rows for name in NUMERIC if row.get(name) is not None]
     shown = {
-        abs(writer.rounded(float(number) * factor, digits))
+        writer.rounded(float(number) * factor, digits)
         for number in numbers
         if math.isfinite(float(number))
         for factor in (1, 100)
@@ -184,7 +184,7 @@ def _as_expression(found: re.Match[str]) -> str:
     return f"{{{{ ({found['expression']}) | equals('{found['typed']}') | hidden }}}}"
 
 
-def _environment(writer: Writer) -> ImmutableSandboxedEnvironment:
+def _environment(writer: Writer, known: str) -> ImmutableSandboxedEnvironment:
     """Sandboxed environment in which nothing undefined passes unseen."""
 
     class Absent(Undefined):
@@ -193,10 +193,8 @@ def _environment(writer: Writer) -> ImmutableSandboxedEnvironment:
         __slots__ = ()
 
         def _told(self, *_: Any, **__: Any) -> Any:
-            hint = (
-                self._undefined_hint or f"{self._undefined_name!r} is no estimand or contrast of the results"
-            )
-            writer.faults.add(hint)
+            unknown = f"{self._undefined_name!r} is no estimand or contrast of the results; there are {known}"
+            writer.faults.add(self._undefined_hint or unknown)
             return self
 
         def __getattr__(self, name: str) -> Any:
@@ -224,8 +222,16 @@ def _environment(writer: Writer) -> ImmutableSandboxedEnvironment:
         __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __abs__ = _told
         __lt__ = __le__ = __gt__ = __ge__ = _told
 
-    environment = ImmutableSandboxedEnvironment(
-        undefined=Absent, keep_trailing_newline=True, autoescape=False, finalize=writer.finalize
+    class Environment(ImmutableSandboxedEnvironment):
+        """Reads rows by their columns and levels, and by nothing else."""
+
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            return obj.get(attribute) if isinstance(obj, Rows) else super().getattr(obj, attribute)
+
+    # With the context, so that constants too are looked at while rendering, when their line is known.
+    finalize = pass_context(lambda _, value: writer.finalize(value))
+    environment = Environment(
+        undefined=Absent, keep_trailing_newline=True, autoescape=False, finalize=finalize
     )
     writer.absent = lambda hint: Absent(hint=hint)
     environment.filters |= writer.filters()

@@ -108,7 +108,7 @@ class Writer:
         """Filters of the template."""
         return {
             "num": self.num, "pct": self.pct, "points": self.points, "p": self.p, "count": self.count,
-            "equals": self.equals, "hidden": lambda value: Shown("", 0.0),
+            "equals": self.equals, "hidden": lambda value: value if isinstance(value, Undefined) else "",
         }  # fmt: skip
 
     def finalize(self, value: Any) -> Any:
@@ -250,9 +250,8 @@ class Rows:
         there = f"there is {listed(sorted(levels), 12)}" if levels else "there is one row only"
         return self.writer.absent(f"{self.name} has no cell or column {key!r}; {there}")
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
+    def get(self, name: str) -> Any:
+        """Column or level of this name, the column first."""
         return self._field(name) if name in _FIELDS or name in _columns(self.rows) else self[name]
 
     def __str__(self) -> str:
@@ -263,6 +262,8 @@ class Rows:
         return Rows(f"{self.name}{key}", tuple(rows), self.factors, self.percent, self.writer)
 
     def _field(self, name: str) -> Any:
+        if not self.rows:
+            return self.writer.absent(f"{self.name} has no rows in these results")
         if len(self.rows) != 1:
             by = [f for f in ("contrast", *self.factors) if len({str(r.get(f)) for r in self.rows}) > 1]
             levels = sorted({str(row.get(f)) for row in self.rows for f in by})
@@ -306,7 +307,7 @@ def named_rows(results: Results, writer: Writer) -> dict[str, Any]:
     }
     asked = dict(results.provenance.get("contrasts") or {})
     pairs = {
-        str(name): rows(str(name), _of_contrast(results.contrasts, rule), str(rule.get("estimand")))
+        str(name): rows(str(name), _of_contrast(results, rule), str(rule.get("estimand")))
         for name, rule in asked.items()
     }
     both = sorted(cells.keys() & pairs.keys())
@@ -315,8 +316,12 @@ def named_rows(results: Results, writer: Writer) -> dict[str, Any]:
     return {**cells, **pairs, "estimands": cells, "contrasts": pairs}
 
 
-def _of_contrast(contrasts: Estimates, rule: Mapping[str, Any]) -> Estimates:
-    """Rows that answer one contrast: its estimand, its claim and margin, its labels where they are known."""
+def _of_contrast(results: Results, rule: Mapping[str, Any]) -> Estimates:
+    """Rows that answer one contrast: those it names, or else those of its estimand, labels and claim."""
+    every, contrasts = results.estimates, results.contrasts
+    if rule.get("rows") is not None:
+        chosen = every.frame.iloc[list(rule["rows"])].reset_index(drop=True)
+        return Estimates(chosen, every.factors, every.provenance)
     wanted: dict[str, Any] = {"estimand": rule.get("estimand")}
     if rule.get("labels"):
         wanted["contrast"] = list(rule["labels"])

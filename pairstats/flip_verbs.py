@@ -87,7 +87,7 @@ def flip_table(
             copies.answers, copies.correct, variants=copies.variants, reference=reference
         )
         codes = family_codes(copies.families, len(copies.families))
-        mean = _family_means(found.per_family, codes)
+        mean = _family_means(found.per_family, found.pairs, codes)
         shared = {"n_units": found.n_families, "n_missing": found.n_missing_pairs}
         rows += _rows(asked, copies, transition_totals(mean), shared)
     return Estimates.from_rows(rows, factors=panel.cells, provenance=_provenance(asked))
@@ -205,15 +205,12 @@ def _refuse_several(frame: pd.DataFrame, keys: list[str]) -> None:
         )
 
 
-def _family_means(per_question: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Mean of the shares of the questions of each family; NaN where none has a pair."""
-    has = ~np.isnan(per_question[:, 0])
-    count = np.bincount(codes, weights=has)
-    sums = np.column_stack([
-        np.bincount(codes, weights=np.where(has, column, 0.0)) for column in per_question.T
-    ])  # fmt: skip
-    with np.errstate(invalid="ignore"):
-        return np.where(count[:, None] > 0, sums / count[:, None], np.nan)
+def _family_means(per_question: np.ndarray, pairs: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Shares of all pairs of each family, those of its questions pooled; NaN where it has none."""
+    counts = np.where(pairs[:, None] > 0, per_question * pairs[:, None], 0.0)
+    sums = np.column_stack([family_sums(column, codes) for column in counts.T])
+    total = family_sums(pairs, codes)[:, None]
+    return np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0)
 
 
 def _rows(

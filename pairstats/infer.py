@@ -66,7 +66,7 @@ def estimate(
         ])  # fmt: skip
     panel.require(*estimand.columns)
     asked = asked_for(panel, estimand, interval, confidence_level, alternative)
-    unit = estimand.unit(panel.unit)
+    unit = panel.unit_of(estimand)
     units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, unit)
     rows = [cell_row(asked, units, cell) for cell in units.cells]
     return Estimates.from_rows(rows, factors=panel.cells, provenance=_provenance(asked, units))

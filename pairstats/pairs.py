@@ -15,6 +15,7 @@ from pairstats.intervals import FamilyInterval, Totals
 from pairstats.numeric.draws import derived_seed
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.swap import swap_test
+from pairstats.numeric.trends import dose_trend
 from pairstats.rows import Asked, blank_notes, family_notes, joined, limit_columns, numbers
 from pairstats.sums import FamilySums, Units
 
@@ -73,7 +74,7 @@ def paired_units(asked: Asked, factors: Sequence[str], cells: Sequence[str]) -> 
     Where the levels share no unit but every family has just one in each cell, families are the pairs.
     """
     panel, estimand = asked.panel, asked.estimand
-    unit = tuple(name for name in estimand.unit(panel.unit) if name not in factors)
+    unit = panel.unit_of(estimand, factors)
     units = Units.collect(panel.rows(), estimand, panel.family, cells, unit)
     if not unit or _levels_meet(units, [cells.index(factor) for factor in factors]):
         return units, ""
@@ -190,15 +191,13 @@ def _shared(
 ) -> dict[str, Any]:
     """Numbers of sides with the same denominators: everything comes from family differences."""
     if isinstance(comparison, Trend):
-        from pairstats.numeric.trends import trend_test
-
         doses = np.array(list(comparison.doses.values()), dtype=float)
         per_dose = sums.num.reshape(len(sums), len(doses), -1).mean(axis=2)
-        test: Any = trend_test(per_dose, doses, alternative=asked.alternative, rng=derived_seed(per_dose))
-        notes = [*notes, f"p by {test.method}"]
+        test: Any = dose_trend(per_dose, doses, alternative=asked.alternative, rng=derived_seed(per_dose))
+        notes = [*notes, f"p by permuting doses within families ({test.method})"]
     else:
         test = sign_flip(totals.num, alternative=asked.alternative)
-    floor = [f"smallest possible p is {test.p_floor:.3g}"] if test.p_floor > 0.05 else []
+    floor = [f"smallest possible p is {test.p_floor:.3g}"] if (test.p_floor or 0) > 0.05 else []
     return numbers(asked, totals, [*notes, *floor]) | {
         "statistic": float(totals.num.sum()), "p_value": test.p_value, "p_floor": test.p_floor,
     }  # fmt: skip

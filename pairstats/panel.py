@@ -13,11 +13,16 @@ import narwhals as nw
 import pandas as pd
 
 from pairstats.errors import PairingError, PairstatsError, SchemaError, listed, one_of
-from pairstats.estimands import Rows, add_up
+from pairstats.estimands import Estimand, Rows, add_up
 from pairstats.schema import ANSWERED, KEY, MISSING, NO_ANSWER, STATUSES, is_score
 
+_BLANK = {"study": "", "run": "", "platform": "", "variant": "base", "condition": "default"}
+"""What a null means in the columns of the key that have a default."""
 _IDS = frozenset(("study", "run", "platform", "family", "item", "variant", "model", "condition", "status"))
 POPULATIONS = ("families", "these_cases")
+UNIT = ("item", "variant")
+APART = ("study", "run", "platform", "model", "condition")
+"""Columns of the key, besides family, item, variant and repeat."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -33,8 +38,9 @@ class Panel:
         Factors whose combinations get one estimate each.
     family : str, default "family"
         Resampling unit.
-    unit : sequence of str, default ("item", "variant")
-        What, besides the family, makes two models' answers answers to the same thing.
+    unit : sequence of str, optional
+        What, besides the family, makes two models' answers answers to the same thing: by default item and
+        variant, and model and condition where they are no cells. Repeats are averaged inside a unit.
     no_answer : {"wrong", "missing"}, default "wrong"
         What an unparsed, truncated, refused or empty reply scores. Errors and absent rows are always missing.
     population : {"families", "these_cases"}, default "families"
@@ -58,7 +64,7 @@ class Panel:
     frame: Rows
     cells: tuple[str, ...]
     family: str
-    unit: tuple[str, ...]
+    unit: tuple[str, ...] | None
     no_answer: str
     population: str
     score_range: tuple[float, float]
@@ -69,7 +75,7 @@ class Panel:
         cells: Sequence[str] | str = ("model",),
         *,
         family: str = "family",
-        unit: Sequence[str] = ("item", "variant"),
+        unit: Sequence[str] | None = None,
         no_answer: str = "wrong",
         population: str = "families",
         score_range: tuple[float, float] = (0.0, 1.0),
@@ -78,10 +84,10 @@ class Panel:
         one_of("population", population, POPULATIONS)
         cells = (cells,) if isinstance(cells, str) else tuple(cells)
         frame = _lazy(records)
-        frame = _with_defaults(frame, {family, *cells, *unit})
+        frame = _with_defaults(frame, {family, *cells, *(UNIT if unit is None else unit)})
         _refuse_faults(frame, score_range)
         for name, value in {
-            "frame": frame, "cells": cells, "family": family, "unit": tuple(unit), "no_answer": no_answer,
+            "frame": frame, "cells": cells, "family": family, "unit": None if unit is None else tuple(unit), "no_answer": no_answer,
             "population": population, "score_range": score_range,
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
@@ -98,6 +104,14 @@ class Panel:
             raise SchemaError(
                 f"The records have no column {listed(absent, 10)}; they have {listed(self.columns, 60)}."
             )
+
+    def unit_of(self, estimand: Estimand, factors: Sequence[str] = ()) -> tuple[str, ...]:
+        """Columns that tell the units of one family apart for an estimand, the compared factors left out."""
+        there = set(self.columns) - {*self.cells, *factors}
+        apart = tuple(name for name in APART if name in there)
+        default = (*UNIT, *(name for name in apart if name in ("model", "condition")))
+        unit = default if self.unit is None else self.unit
+        return tuple(name for name in estimand.unit(unit, apart) if name not in factors)
 
     def where(self, **equal: object) -> Panel:
         """Rows whose columns equal the given values, or are among them for a list.
@@ -264,7 +278,8 @@ def _with_defaults(frame: Rows, roles: set[str]) -> Rows:
     ids = [name for name in frame.collect_schema().names() if name in (_IDS | roles) and name != "repeat"]
     floats = [name for name, dtype in frame.collect_schema().items() if dtype.is_float()]
     return frame.with_columns(
-        *(nw.col(name).cast(nw.String) for name in ids),
+        *(nw.col(name).cast(nw.String) for name in ids if name not in _BLANK),
+        *(nw.col(name).cast(nw.String).fill_null(_BLANK[name]) for name in ids if name in _BLANK),
         *(nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in floats),
     )
 

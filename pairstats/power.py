@@ -16,16 +16,14 @@ import numpy as np
 import pandas as pd
 
 from pairstats.errors import ProtocolError
-from pairstats.intervals import FamilyInterval, IntervalKind, Totals
-from pairstats.numeric.batch import covers_many, margin_p_many, sign_flip_many
+from pairstats.intervals import IntervalKind
 from pairstats.numeric.intervals import clopper_pearson
-from pairstats.power_questions import Assumed, Question, questions
+from pairstats.power_questions import Question, questions
 from pairstats.power_rule import PowerRule
 from pairstats.power_search import Design, smallest_difference, smallest_margin
+from pairstats.power_studies import covered_by, family_scores, reached
 from pairstats.protocol import Protocol, build_interval
 from pairstats.result import guarded
-from pairstats.verdicts import Claim
-from pairstats.verdicts import _adjust as adjust_claims
 
 Floats = np.ndarray
 Progress = Callable[[str], None]
@@ -35,10 +33,6 @@ COLUMNS = (
     *LABELS, "families", "copies", "repeats", "difference", "power", "power_low", "power_high", "mdd",
     "smallest_margin", "coverage", "coverage_low", "coverage_high", "n_simulations", "seed", "method", "note",
 )  # fmt: skip
-BLOCK = 4_000_000
-"""Latent numbers drawn at a time."""
-MOST_INTERVALS = 1000
-"""Simulations in which an interval without a batch form is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,34 +148,6 @@ def power_of(
     return Power(pd.DataFrame(rows, columns=list(COLUMNS)), asdict(rule))
 
 
-def family_scores(
-    assumed: Assumed, rule: PowerRule, families: int, copies: int, repeats: int, position: int
-) -> Floats:
-    """Simulated family scores of all cells of one estimand, shape (n_simulations, families, C)."""
-    rng = np.random.default_rng([rule.seed or 0, position, families, copies, repeats])
-    columns = range(len(assumed.cells))
-    copula, units = assumed.copula(rule, columns), assumed.units(copies)
-    each = families * len(assumed.cells) * units * (repeats + 2)
-    at_once = max(1, min(rule.n_simulations, BLOCK // each))
-    parts = []
-    for start in range(0, rule.n_simulations, at_once):
-        n = min(at_once, rule.n_simulations - start)
-        latent = copula.draw(n * families, units, repeats, rng)
-        parts.append(copula.family_means(latent, repeats).reshape(n, families, -1))
-    return np.concatenate(parts)
-
-
-def claim_p_many(differences: Floats, claim: Claim, side: str, bounds: tuple[float, float]) -> Floats:
-    """p-values of a claim in many data sets, as `pairstats.verdicts.claim_p` gives them one by one."""
-    if not claim.by_margin:
-        return sign_flip_many(differences, alternative=side)
-    below, above = claim.margins
-    lower = margin_p_many(differences, -below, bounds=bounds)
-    if claim.kind == "noninferiority":
-        return np.minimum(1.0, 2 * lower)
-    return np.maximum(lower, margin_p_many(differences, above, bounds=bounds, side="less"))
-
-
 def _design_rows(
     protocol: Protocol, rule: PowerRule, asked: Sequence[Question], design: Design, never: int
 ) -> list[dict[str, Any]]:
@@ -204,13 +170,13 @@ def _design_rows(
             )
         # Rounded so that sums of thirds and sixths lie on their lattice.
         differences.append(np.round(scores[source][..., list(question.columns)] @ question.weights, 12))
-    reached = _reached(asked, differences, protocol.multiplicity.method, never)
+    hits = reached(asked, differences, protocol.multiplicity.method, never)
     interval = build_interval(protocol.interval)
     return [
         _row(question, difference, hit, rule, interval, protocol.interval.confidence_level, shared)
         | {"families": families, "copies": copies, "repeats": repeats}
         | _searched(question, rule, design, shared, difference is None)
-        for question, difference, hit in zip(asked, differences, reached, strict=True)
+        for question, difference, hit in zip(asked, differences, hits, strict=True)
         for shared in [_sharing(question, asked, protocol, never)]
     ]
 
@@ -218,34 +184,11 @@ def _design_rows(
 def _sharing(question: Question, asked: Sequence[Question], protocol: Protocol, never: int) -> int:
     """Rows among which the error rate is divided at the first step."""
     divides = protocol.multiplicity.method in ("holm", "hochberg", "bonferroni")
-    return sum(other.together for other in asked) + never if question.together and divides else 1
-
-
-def _reached(
-    asked: Sequence[Question], differences: Sequence[Floats | None], method: str, never: int
-) -> list[np.ndarray | None]:
-    """Whether each claim is reached in each simulation."""
-    p = [
-        None if d is None else claim_p_many(d, q.claim, q.rule.side, q.bounds)
-        for q, d in zip(asked, differences, strict=True)
-    ]
-    members = [k for k, q in enumerate(asked) if q.together and p[k] is not None]
-    if members:
-        columns = [p[k] for k in members]
-        matrix = np.column_stack([*columns, *[np.ones_like(columns[0])] * never])  # type: ignore[list-item]
-        groups = [asked[k].claim.group for k in members]
-        groups += [max(groups)] * never
-        adjusted = np.array([adjust_claims(row, groups, method) for row in matrix])
-        for column, k in enumerate(members):
-            p[k] = adjusted[:, column]
-    found: list[np.ndarray | None] = []
-    for question, p_k, difference in zip(asked, p, differences, strict=True):
-        if p_k is None or difference is None:
-            found.append(None)
-            continue
-        hit = p_k <= question.claim.alpha
-        found.append(hit & (difference.sum(axis=1) > 0) if question.claim.kind == "superiority" else hit)
-    return found
+    if not divides:
+        return 1
+    if question.together:
+        return sum(other.together for other in asked) + never
+    return sum(not other.together and other.rule.name == question.rule.name for other in asked)
 
 
 def _row(
@@ -282,20 +225,6 @@ def _searched(
         "mdd": smallest_difference(question, rule, design, alpha),
         "smallest_margin": smallest_margin(question, rule, design, alpha),
     }
-
-
-def covered_by(
-    interval: IntervalKind, differences: Floats, truth: float, bounds: tuple[float, float], level: float
-) -> np.ndarray:
-    """Whether the declared interval of each simulated study holds the truth, shape (S,) or fewer."""
-    if isinstance(interval, FamilyInterval):
-        return covers_many(differences, truth, kind=interval.kind, bounds=bounds, confidence_level=level)
-    ordered = np.sort(differences[:MOST_INTERVALS], axis=1)
-    kinds, where = np.unique(ordered, axis=0, return_inverse=True)
-    ones = np.ones(differences.shape[1])
-    found = [interval.limits(Totals(kind, ones, bounds), level, "two-sided") for kind in kinds]
-    held = np.array([limits.low - 1e-12 <= truth <= limits.high + 1e-12 for limits in found])
-    return held[where.ravel()]
 
 
 def _share(name: str, hits: np.ndarray) -> dict[str, float]:

@@ -11,6 +11,7 @@ from pairstats.numeric.batch import margin_p_many, sign_flip_many
 from pairstats.numeric.copula import FamilyCopula, Latent
 from pairstats.power_questions import Question
 from pairstats.power_rule import PowerRule
+from pairstats.power_studies import ROUNDING
 
 STEPS = 10
 """Halvings: the answer is right to a thousandth of the room there is."""
@@ -45,7 +46,7 @@ def smallest_difference(question: Question, rule: PowerRule, design: Design, alp
     """
     if not question.is_pair:
         return math.nan
-    families, copies, repeats = design
+    families, _, repeats = design
     half = len(question.columns) // 2
     start = question.assumed.rates[list(question.columns[half:])]
     towards = math.copysign(1.0, question.difference or float(np.mean(0.5 - start)))
@@ -59,7 +60,7 @@ def smallest_difference(question: Question, rule: PowerRule, design: Design, alp
         p = sign_flip_many(
             _differences(question, copula, latent, n, families, repeats), alternative=question.rule.side
         )
-        return float(np.mean(p <= alpha))
+        return float(np.mean(p <= alpha + ROUNDING))
 
     room = float(np.max(1 - start if towards > 0 else start))
     found = _bisect(lambda amount: power(amount) >= rule.target, room)

@@ -66,7 +66,8 @@ class StatedConfidence:
 
     def _calibrated(self, rates: ArrayLike, signal: NDArray[np.float64]) -> NDArray[np.float64]:
         q = self.discrimination
-        return ndtr((ndtri(rates) - math.sqrt(q) * signal) / math.sqrt(1 - q))
+        threshold = ndtri(np.asarray(rates, dtype=np.float64))
+        return ndtr((threshold - math.sqrt(q) * signal) / math.sqrt(1 - q))
 
     def _moved(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
         certain = np.clip(right, 1 - MOST_CERTAIN, MOST_CERTAIN)
@@ -307,7 +308,9 @@ def _columns(design: Design, rng: np.random.Generator) -> dict[str, Any]:
     """Columns of the records; every draw is made whatever the settings, so that they share their luck."""
     shape = (design.families, len(design.cells), design.copies, design.repeats)
     copula = design.copula
-    latent = copula.latent_values(copula.draw(*(shape[i] for i in (0, 2, 3)), rng), design.repeats)
+    latent = copula.latent_values(
+        copula.draw(design.families, design.copies, design.repeats, rng), design.repeats
+    )
     right = (latent <= ndtri(copula.rates)[:, None, None]).ravel()
     wrong = rng.integers(1, design.wrong_answers + 1, shape).ravel()
     failed = (rng.random(shape) < design.missing).ravel()

@@ -11,6 +11,7 @@ from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.infer import Comparisons, asked_for
 from pairstats.intervals import FamilyInterval, IntervalKind, Totals
+from pairstats.numeric.mover import mover_difference
 from pairstats.pairs import Combined, Compared
 from pairstats.panel import Panel
 from pairstats.rows import Asked, family_notes, joined
@@ -47,7 +48,7 @@ def two_rates(
     """
     asked = asked_for(panel, estimand, interval, confidence_level)
     units, others = (
-        Units.collect(p.rows(), e, p.family, p.cells, e.unit(p.unit))
+        Units.collect(p.rows(), e, p.family, p.cells, p.unit_of(e))
         for p, e in ((panel, estimand), (other_panel, other))
     )
     cells = [cell for cell in units.cells if cell in others.cells]
@@ -113,8 +114,6 @@ def _value(totals: Totals) -> float:
 
 
 def _mover(one: Totals, two: Totals, limits: Callable[[Totals], Any]) -> tuple[float, float]:
-    from pairstats.numeric.trends import mover_difference
-
     first, second = limits(one), limits(two)
     found = mover_difference(_value(one), (first.low, first.high), _value(two), (second.low, second.high))
     return found.low, found.high

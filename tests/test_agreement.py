@@ -177,6 +177,7 @@ def test_no_unit_with_two_ratings_is_undefined():
         (lambda: gwet_ac1([["A", "B", "C"]], n_categories=2), "at least the 3 answers"),
         (lambda: krippendorff_alpha([["A", "B"]], level="interval"), "finite numbers"),
         (lambda: krippendorff_alpha([[1, 2]], level="ratio"), "ratio"),
+        (lambda: krippendorff_alpha([[i, i + 1] for i in range(60)], level="ordinal"), "at most 50"),
         (lambda: cohen_kappa(["A"], ["A", "B"]), "same units"),
         (lambda: fleiss_kappa([["A", "B"]], families=["f", "g"]), "one entry for each"),
     ],

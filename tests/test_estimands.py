@@ -25,7 +25,7 @@ from pairstats.sums import Units
 
 
 def value(panel: Panel, estimand: Estimand) -> list[float]:
-    unit = estimand.unit(panel.unit)
+    unit = panel.unit_of(estimand)
     units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, unit)
     sums = (units.add_up([c], units.n_valid[:, c] > 0, estimand.weight) for c in range(len(units.cells)))
     return [float(s.value()[0]) for s in sums]
@@ -143,7 +143,7 @@ def test_flips_of_several_questions_in_one_family_need_within() -> None:
             "answer": ["x", "y", "x", "z"],
         }
     )  # fmt: skip
-    with pytest.raises(PairingError, match=r"2 items share family='f', model='m', variant='base'.*within"):
+    with pytest.raises(PairingError, match=r"2 items share family='f', model='m', condition='default', variant='base'.*within"):
         value(Panel(rows), FlipRate())
     assert value(Panel(rows), FlipRate(within="item")) == [0.5]
 
@@ -200,7 +200,7 @@ def test_a_user_may_write_an_estimand_of_its_own() -> None:
     class Longest:
         name, weight, bounds, columns = "tokens", "item", None, ("tokens",)
 
-        def unit(self, unit: tuple[str, ...]) -> tuple[str, ...]:
+        def unit(self, unit: tuple[str, ...], apart: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(unit)
 
         def reduce(self, rows: object, by: list[str], unit: list[str]) -> object:
@@ -231,3 +231,55 @@ def test_estimands_are_values() -> None:
         FlipRate(reference="base", variants=["a", "b"])
     with pytest.raises(PairstatsError, match="`weight` must be one of"):
         Mean(weight="size")
+
+
+def test_replies_of_different_conditions_or_runs_are_never_a_pair() -> None:
+    rows = pd.DataFrame(
+        [
+            {
+                "family": "f",
+                "item": "q",
+                "model": "m",
+                "variant": v,
+                "condition": c,
+                "run": r,
+                "answer": f"{c}{r}",
+            }
+            for v in ("base", "moved")
+            for c in ("plain", "told")
+            for r in ("1", "2")
+        ]
+    )
+    # Inside one condition and run the two copies agree; across them nothing is comparable.
+    assert value(Panel(rows), FlipRate()) == [0.0]
+    assert value(Panel(rows, cells=("condition",)), FlipRate()) == [0.0, 0.0]
+
+
+def test_conditions_are_units_and_not_repeats() -> None:
+    rows = pd.DataFrame(
+        {
+            "family": "f", "item": "q", "model": "m", "condition": ["x", "x", "x", "y"], "repeat": [0, 1, 2, 0],
+            "score": [1.0, 1.0, 1.0, 0.0],
+        }
+    )  # fmt: skip
+    assert value(Panel(rows), Mean()) == [0.5], (
+        "three repeats of one condition weigh as much as one of the other"
+    )
+    assert value(Panel(rows, unit=("item", "variant")), Mean()) == [0.75]
+
+
+def test_all_correct_takes_one_condition_at_a_time() -> None:
+    rows = pd.DataFrame(
+        {
+            "family": "f", "item": ["a", "b", "a", "b"], "model": "m", "condition": ["x", "x", "y", "y"],
+            "score": [1.0, 1.0, 1.0, 0.0],
+        }
+    )  # fmt: skip
+    assert value(Panel(rows), AllCorrect()) == [0.5]
+
+
+def test_null_ids_with_a_default_take_it() -> None:
+    rows = pd.DataFrame({"family": ["f", "g"], "item": ["a", "b"], "model": "m", "run": [None, "1"], "answer": "x",
+                         "variant": [None, "moved"]})  # fmt: skip
+    assert Panel(rows).levels("run") == ["", "1"]
+    assert Panel(rows).levels("variant") == ["base", "moved"]

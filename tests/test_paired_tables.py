@@ -12,7 +12,7 @@ from conftest import reference
 from pairstats.errors import PairstatsError
 from pairstats.numeric.discordant import mcnemar
 from pairstats.numeric.exact import sign_flip
-from pairstats.numeric.joint_flips import joint_flips
+from pairstats.numeric.joint_sums import joint_flips
 from pairstats.numeric.paired_tables import bowker, paired_class_test, stuart_maxwell
 
 TABLE = np.array([[20, 10, 5, 1], [3, 30, 15, 0], [0, 5, 40, 2], [2, 1, 6, 9]])

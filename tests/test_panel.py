@@ -62,7 +62,7 @@ def test_every_engine_gives_the_same_sums(engine: str, estimand: Mean) -> None:
     def digest(records: object) -> str:
         panel = Panel(records)
         return Units.collect(
-            panel.rows(), estimand, "family", panel.cells, estimand.unit(panel.unit)
+            panel.rows(), estimand, "family", panel.cells, panel.unit_of(estimand)
         ).digest()
 
     assert digest(ENGINES[engine](frame())) == digest(frame().sample(frac=1, random_state=1))
@@ -106,7 +106,7 @@ def test_nan_is_missing_on_every_engine() -> None:
         if name.startswith("polars"):
             native = native.with_columns(score=pl.col("score").fill_null(float("nan")))
         panel = Panel(native)
-        units = Units.collect(panel.rows(), Mean(), "family", panel.cells, panel.unit)
+        units = Units.collect(panel.rows(), Mean(), "family", panel.cells, panel.unit_of(Mean()))
         assert units.n_valid.sum() == 23
 
 
@@ -155,4 +155,4 @@ def test_null_cells_are_refused() -> None:
     made = frame().assign(category=None)
     panel = Panel(made, cells=("category",))
     with pytest.raises(PairingError, match="must not be null"):
-        Units.collect(panel.rows(), Mean(), "family", panel.cells, panel.unit)
+        Units.collect(panel.rows(), Mean(), "family", panel.cells, panel.unit_of(Mean()))

@@ -77,6 +77,15 @@ def test_difference_equals_the_jackknife_written_out():
     assert (back.low, back.high) == pytest.approx((-found.high, -found.low), abs=1e-12)
 
 
+def test_aurc_limits_equal_the_jackknife_written_out():
+    stated, right, codes = simulated()
+    found = aurc(stated, right, families=codes)
+    without = special.logit([aurc(stated[codes != f], right[codes != f]).value for f in range(25)])
+    half = stats.t.ppf(0.975, 24) * math.sqrt(24 / 25 * np.sum((without - without.mean()) ** 2))
+    expected = special.expit(special.logit(found.value) + np.array([-half, half]))
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-10)
+
+
 def test_family_names_and_row_order_do_not_matter():
     stated, right, codes = simulated()
     order = np.random.default_rng(3).permutation(stated.size)

@@ -37,8 +37,12 @@ class Estimand(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
-        """Columns that tell the units of one family apart, given those of the panel."""
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
+        """Columns that tell the units of one family apart.
+
+        Given those of the panel, and the columns of the key (run, condition ...) that no cell tells apart:
+        replies that differ there were not given to the same request.
+        """
         ...
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:

@@ -68,8 +68,8 @@ class FlipRate:
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
-        return self.within
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
+        return (*self.within, *(name for name in apart if name not in self.within))
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
         keys = [*by, *unit]
@@ -175,20 +175,20 @@ class AllCorrect:
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
-        return ()
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
+        return tuple(apart)
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
         family, *_ = by
         valid = present([self.column])
         right = valid & (nw.col(self.column) >= self.full - 1e-9)
         passes = add_up(
-            rows, [*by, "repeat"], n=count(valid), right=count(right), blank=count(nw.col("is_blank"))
+            rows, [*by, *unit, "repeat"], n=count(valid), right=count(right), blank=count(nw.col("is_blank"))
         )
         sized = passes.join(self._sizes(rows, family), on=[family], how="left")
         complete = nw.col("n") == nw.col("size")
         return add_up(
-            sized, by,
+            sized, [*by, *unit],
             num=as_number(complete & (nw.col("right") == nw.col("size"))), den=as_number(complete),
             n_valid=count(complete), n_planned=ONE, n_blank=count(complete & (nw.col("blank") > 0)),
         )  # fmt: skip

@@ -54,7 +54,7 @@ class Mean:
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
@@ -93,7 +93,7 @@ class Brier:
     def columns(self) -> tuple[str, ...]:
         return (self.confidence, self.score)
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
@@ -143,7 +143,7 @@ class Share:
         given = () if self.given is None else Condition.parse(self.given).columns
         return tuple(dict.fromkeys((*Condition.parse(self.event).columns, *given)))
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
@@ -180,7 +180,7 @@ class Ratio:
     def columns(self) -> tuple[str, ...]:
         return (self.numerator, self.denominator)
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:

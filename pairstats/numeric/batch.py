@@ -186,7 +186,7 @@ def margin_p_many(
     Examples
     --------
     >>> margin_p_many([[0.0] * 60, [-1.0] * 60], -0.1, bounds=(-1, 1)).round(4).tolist()
-    [0.0461, 1.0]
+    [0.0018, 1.0]
     """
     if side == "greater":
         return family_tails_many(scores, margin, low_weight=1.0, high_weight=0.0, bounds=bounds)[0]

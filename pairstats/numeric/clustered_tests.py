@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, stdtr, stdtrit
+from scipy.special import chdtrc
 
 from pairstats.errors import PairstatsError, listed, one_of
-from pairstats.numeric.checks import as_scores, tails
+from pairstats.numeric.checks import as_scores
+from pairstats.numeric.sandwich import cluster_robust
 from pairstats.numeric.signsum import as_p
 
 Floats = NDArray[np.float64]
@@ -315,33 +316,30 @@ def clustered_difference(
     """
     one_of("weight", weight, WEIGHTS)
     one_of("variance", variance, VARIANCES)
-    below, above = tails(confidence_level, alternative)
     counts = family_counts(n_both, n_first_only, n_second_only, n_neither)
     scores = counts.gaps / counts.sizes
-    families = scores.size
-    share = counts.sizes / counts.sizes.sum() if weight == "items" else np.full(families, 1 / families)
-    estimate = float(share @ scores)
+    found = cluster_robust(
+        scores,
+        sizes=counts.sizes if weight == "items" else None,
+        kind=variance.upper(),
+        df="families",
+        confidence_level=confidence_level,
+        alternative=alternative,
+    )
     method = f"{variance}-t, {weight}"
-    df = families - 1.0
+    families = scores.size
     if np.ptp(scores) < 1e-12:
         error = math.nan if families == 1 else 0.0
-        return ClusteredDifference(estimate, error, 0.0, df, 1.0, -1.0, 1.0, f"{method}, no spread")
-    factor = families / df if variance == "cr1" else 1.0
-    spread = share * (scores - estimate)
-    error = math.sqrt(factor * float(spread @ spread))
-    t = estimate / error
+        return ClusteredDifference(
+            found.estimate, error, 0.0, families - 1.0, 1.0, -1.0, 1.0, f"{method}, no spread"
+        )
     return ClusteredDifference(
-        estimate=estimate,
-        std_error=error,
-        statistic=t,
-        df=df,
-        p_value=_t_p(t, df, alternative),
-        low=-1.0 if below is None else max(-1.0, estimate + error * float(stdtrit(df, below))),
-        high=1.0 if above is None else min(1.0, estimate - error * float(stdtrit(df, above))),
+        estimate=found.estimate,
+        std_error=found.std_error,
+        statistic=found.statistic,
+        df=found.df,
+        p_value=as_p(found.p_value),
+        low=max(-1.0, found.low),
+        high=min(1.0, found.high),
         method=method,
     )
-
-
-def _t_p(t: float, df: float, alternative: str) -> float:
-    tail = {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}
-    return as_p(float(tail[alternative]))

@@ -152,7 +152,7 @@ class FamilyCopula:
         for name, given in (("rates", values), ("icc", icc), ("instability", instability), ("rho", rho)):
             array = np.asarray(given, dtype=np.float64)
             if not ((array >= 0) & (array <= 1)).all():
-                raise PairstatsError(f"`{name}` must lie in [0, 1], but got {given}.")
+                raise PairstatsError(f"`{name}` must lie in [0, 1], but got {array.tolist()}.")
         matrix = np.asarray(rho, dtype=np.float64)
         if matrix.ndim == 0:
             matrix = np.where(np.eye(values.size) == 1, 1.0, float(matrix))
@@ -161,7 +161,7 @@ class FamilyCopula:
         ):
             raise PairstatsError(
                 f"`rho` must be one number or a symmetric matrix of {values.size} cells with ones on its "
-                f"diagonal, but got {rho}."
+                f"diagonal, but its shape is {matrix.shape}."
             )
         if np.linalg.eigvalsh(matrix).min() < -1e-9:
             raise PairstatsError("`rho` must be a matrix of correlations that can hold together.")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from pairstats.errors import PairstatsError, one_of
-from pairstats.numeric.joint_flips import joint_flips
+from pairstats.numeric.joint_sums import joint_flips
 from pairstats.numeric.signsum import as_p
 
 Floats = NDArray[np.float64]

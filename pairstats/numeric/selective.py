@@ -203,7 +203,7 @@ def aurc(
     Notes
     -----
     :math:`n^{-1} \sum_j W_j / j` with :math:`W_j` the wrong answers among the j most confident. The
-    jackknife recomputes it without each family, at a cost of families times distinct confidences.
+    jackknife recomputes it without each kind of family, at a cost of kinds times answers.
 
     References
     ----------
@@ -221,21 +221,31 @@ def aurc(
     n = np.bincount(level)
     wrong: FloatArray = np.bincount(level, weights=1 - outcome).astype(np.float64)
     value = _area(n, wrong)
-    order = np.argsort(codes, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-    without = [
-        _area(
-            n - np.bincount(level[group], minlength=n.size),
-            wrong - np.bincount(level[group], weights=1 - outcome[group], minlength=n.size),
-        )
-        for group in groups
-    ]
+    without = _without_families(level, outcome, codes, n, wrong)
     found = jackknife_interval(value, without, scale="logit", confidence_level=confidence_level)
     n_wrong = int(wrong.sum())
     best = _area(np.array([stated.size - n_wrong, n_wrong]), np.array([0.0, n_wrong]))
     return Aurc(
-        value, found.low, found.high, best, n_wrong / stated.size, stated.size, len(groups), found.method
+        value, found.low, found.high, best, n_wrong / stated.size, stated.size, without.size, found.method
     )
+
+
+def _without_families(
+    level: NDArray[Any], outcome: FloatArray, codes: NDArray[Any], n: NDArray[Any], wrong: FloatArray
+) -> FloatArray:
+    """Area without each family; families with equal confidences and outcomes share one computation."""
+    order = np.lexsort((outcome, level, codes))
+    members = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    areas: dict[bytes, float] = {}
+    without = np.empty(len(members))
+    for position, family in enumerate(members):
+        key = (2 * level[family] + outcome[family].astype(np.int64)).tobytes()
+        if key not in areas:
+            own = np.bincount(level[family], minlength=n.size)
+            own_wrong = np.bincount(level[family], weights=1 - outcome[family], minlength=n.size)
+            areas[key] = _area(n - own, wrong - own_wrong)
+        without[position] = areas[key]
+    return without
 
 
 def _area(n: NDArray[Any], wrong: FloatArray) -> float:

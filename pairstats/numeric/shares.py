@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairstats.errors import PairstatsError
 from pairstats.numeric.checks import tails
 from pairstats.numeric.family import Kind, family_interval
+from pairstats.numeric.sandwich import cr2_interval
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -36,6 +37,8 @@ class Share:
     method : str
         "family-jeffreys" or "family-cp"; "undefined" where no family has a denominator.
     confidence_level : float
+    std_error : float
+        Cluster-robust (CR2) standard error; NaN with fewer than two families. The limits do not use it.
     """
 
     value: float
@@ -46,6 +49,7 @@ class Share:
     n_families: int
     method: str
     confidence_level: float
+    std_error: float
 
     def __repr__(self) -> str:
         found = f"{self.value:.6g} [{self.low:.6g}, {self.high:.6g}]"
@@ -90,14 +94,16 @@ def family_share(
     used = below > 0
     if not used.any():
         tails(confidence_level, alternative)
-        return Share(math.nan, *bounds, 0.0, 0.0, 0, "undefined", confidence_level)
+        return Share(math.nan, *bounds, 0.0, 0.0, 0, "undefined", confidence_level, math.nan)
+    means, sizes = top[used] / below[used], below[used]
     found = family_interval(
-        top[used] / below[used], sizes=below[used], kind=kind, bounds=bounds,
-        confidence_level=confidence_level, alternative=alternative,
+        means, sizes=sizes, kind=kind, bounds=bounds, confidence_level=confidence_level,
+        alternative=alternative,
     )  # fmt: skip
-    sums = float(top[used].sum()), float(below[used].sum())
+    sums = float(top[used].sum()), float(sizes.sum())
+    error = cr2_interval(means, sizes=sizes).std_error
     return Share(
-        sums[0] / sums[1], found.low, found.high, *sums, int(used.sum()), found.method, confidence_level
+        sums[0] / sums[1], found.low, found.high, *sums, means.size, found.method, confidence_level, error
     )
 
 

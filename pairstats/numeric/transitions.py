@@ -36,6 +36,8 @@ class Transitions:
         wrong, the share whose second is right. Ratios of family means.
     per_family : ndarray of float, shape (G, 5)
         The five shares of each family; NaN where it has no pair.
+    pairs : ndarray of int, shape (G,)
+        Pairs of copies compared in each family.
     n_families, n_too_few : int
         Families with a pair of answered copies, and those without.
     n_pairs, n_missing_pairs : int
@@ -54,6 +56,7 @@ class Transitions:
     lost: Share
     gained: Share
     per_family: FloatArray
+    pairs: IntArray
     n_families: int
     n_too_few: int
     n_pairs: int
@@ -114,13 +117,12 @@ def flip_transitions(
     rows = marked_copies(answers, correct)
     labels = _labels(rows, variants, reference)
     counts = np.zeros((len(rows), 5))
-    pairs, missing, right_differ, same_differ = 0, 0, 0, 0
+    missing, right_differ, same_differ = 0, 0, 0
     for family, copies in enumerate(rows):
         for first, second in _ordered_pairs(copies, labels[family], reference):
             if first is None or second is None:
                 missing += 1
                 continue
-            pairs += 1
             counts[family, _transition(first, second)] += 1
             same = first[0] == second[0]
             right_differ += first[1] and second[1] and not same
@@ -136,9 +138,10 @@ def flip_transitions(
     return Transitions(
         **found,
         per_family=shares,
+        pairs=total.astype(np.int64) // halve,
         n_families=int(np.sum(total > 0)),
         n_too_few=int(np.sum(total == 0)),
-        n_pairs=pairs // halve,
+        n_pairs=int(total.sum()) // halve,
         n_missing_pairs=missing // halve,
         n_right_differ=int(right_differ) // halve,
         n_same_differ=int(same_differ) // halve,

@@ -84,7 +84,8 @@ class CrossedVariance:
     Attributes
     ----------
     f_statistic, p_value : float
-        Test of the framings against case x framing, never against repeats; p 1 where neither varies.
+        Test of the framings against case x framing, never against repeats; p is 1 where the framings differ
+        by the same amount in every case, for without spread F says nothing.
     df : tuple of int
         Of cases, framings, their interaction, and repeats.
     ms_case, ms_framing, ms_interaction, ms_repeat : float
@@ -244,9 +245,9 @@ def crossed_variance(values: ArrayLike) -> CrossedVariance:
 
     Examples
     --------
-    >>> found = crossed_variance([[[0, 1], [1, 1]], [[0, 0], [1, 0]], [[0, 0], [0, 1]]])
+    >>> found = crossed_variance([[[0, 1], [1, 1]], [[0, 0], [1, 1]], [[0, 0], [0, 1]]])
     >>> round(found.f_statistic, 3), found.df
-    (25.0, (2, 1, 2, 6))
+    (16.0, (2, 1, 2, 6))
     """
     table = _table("values", values, ndim=3)
     c, f, r = table.shape
@@ -268,7 +269,7 @@ def crossed_variance(values: ArrayLike) -> CrossedVariance:
         ratio = ms_framing / ms_interaction
         p = float(special.fdtrc(df[1], df[2], ratio))
     else:
-        ratio, p = (0.0, 1.0) if ms_framing <= negligible else (math.inf, float(np.finfo(float).tiny))
+        ratio, p = (0.0 if ms_framing <= negligible else math.inf), 1.0
     return CrossedVariance(
         f_statistic=ratio,
         p_value=max(p, float(np.finfo(float).tiny)),

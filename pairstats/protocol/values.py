@@ -46,7 +46,7 @@ class Design:
     """Families, units and cells, the declared rules, and what was expected."""
 
     family: str = "family"
-    unit: list[str] = field(default_factory=lambda: ["item", "variant"])
+    unit: list[str] | None = None
     cells: list[str] = field(default_factory=lambda: ["model"])
     expect: dict[str, int] = field(default_factory=dict)
     population: str = "families"

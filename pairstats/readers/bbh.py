@@ -1,7 +1,8 @@
 """Published outputs of BIG-Bench Hard: ``{"outputs": [{"input", "prediction", "target"}]}``, one file a task.
 
-The file has neither ids, nor a model, nor scores: an item is named by its input and target, and the replies
-are scored by ``answers=``.
+The file has neither ids, nor a model, nor scores: an item is named by its question and target, and the replies
+are scored by ``answers=``. The input is a whole few-shot prompt; the question is its last ``Q:``, so that an
+item is the same with and without a chain of thought.
 """
 
 from __future__ import annotations
@@ -19,12 +20,19 @@ def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Row | Left
         yield f"outputs.{number}", row
 
 
+def _prepared(row: Row) -> Row:
+    prompt = str(row.get("input"))
+    question = prompt.rsplit("\nQ: ", 1)[-1].rsplit("\nA:", 1)[0]
+    return {**row, "question": question}
+
+
 READER = RowLog(
     name="bbh",
     detect=keys("outputs", ("outputs",), kinds=("object",), evidence=b'"prediction"'),
     looks_for="object has 'outputs' with predictions",
     fields={"response": ("prediction",), "gold": ("target",)},
     rows=_rows,
-    content=("input", "target"),
-    note="no scores: the replies are scored by answers=; items are named by a hash of input and target",
+    prepared=_prepared,
+    content=("question", "target"),
+    note="no scores: the replies are scored by answers=; items are named by a hash of question and target",
 )

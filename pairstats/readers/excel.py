@@ -6,6 +6,7 @@ import datetime
 import io
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from pairstats.readers.zipped import LARGEST_MEMBER, is_zip
 _MARKS = (b"[Content_Types].xml", b"xl/", b"docProps/")
 _BROKEN = (
     zipfile.BadZipFile,
+    zlib.error,
     KeyError,
     ValueError,
     TypeError,

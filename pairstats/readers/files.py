@@ -19,6 +19,10 @@ from pairstats.readers.base import Declined, Reader, Recognized, RunFile
 MODULES: tuple[str, ...] = (
     "inspect",
     "lm_eval",
+    "kaggle",
+    "helm",
+    "promptfoo",
+    "anthropic",
     "openai",
     "every_eval_ever",
     "lighteval",
@@ -38,10 +42,13 @@ MODULES: tuple[str, ...] = (
     "zeroeval",
     "aider",
     "weirdml",
+    "alpaca_eval",
     "tables",
 )
 """Readers in the order in which they are asked; plain tables last, since they take what others decline."""
 ENTRY_POINTS = "pairstats.readers"
+FEW = 3
+"""Reasons against a file that are shown, besides that of plain tables."""
 _UNFORESEEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError, OSError)
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Mapping[str, Any]
@@ -187,7 +194,13 @@ def recognize(given: Given, forced: str | None) -> tuple[Reader, Recognized] | s
         if not isinstance(answer, Declined):
             return reader, answer
         reasons.append(f"{reader.name}: {answer.why}")
-    return "; ".join(reasons)
+    return "; ".join(_few(reasons))
+
+
+def _few(reasons: list[str]) -> list[str]:
+    """First reasons and that of plain tables; two dozen would hide what matters."""
+    rest = len(reasons) - FEW - 1
+    return reasons if rest < 2 else [*reasons[:FEW], f"{rest} more readers know none of it", reasons[-1]]
 
 
 def _asked(forced: str | None) -> Iterator[Reader]:

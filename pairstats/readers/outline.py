@@ -82,11 +82,20 @@ def outline_of(head: bytes) -> Outline:
 
 
 def _table(file: RunFile) -> Outline:
+    about = file.path.stat()
+    names = _columns(file, about.st_mtime_ns, about.st_size)
+    return Outline("table" if names else "", names)
+
+
+@lru_cache(maxsize=8)
+def _columns(file: RunFile, changed: int, size: int) -> tuple[str, ...]:
+    """Columns of a table as it is since it was changed; Excel is written by hand, not by a platform."""
+    if form_of(file) in ("", "excel"):
+        return ()
     try:
-        names = open_sheet(file).names if form_of(file) else ()
+        return open_sheet(file).names
     except ReadError:  # the reader of plain tables says what is wrong with it
-        names = ()
-    return Outline("table" if names else "", tuple(names))
+        return ()
 
 
 def document(file: RunFile) -> dict[str, Any]:

@@ -138,14 +138,14 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 def _delimited(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
     delimiter = _delimiter(file.head) or ","
-    _, header = next(_csv_rows(file, delimiter), (1, []))
+    _, header = next(csv_rows(file, delimiter), (1, []))
     if isinstance(header, LeftOut):
         raise ReadError(f"{header.source} must be the table's header, but {header.reason}.")
     return header, partial(_named_rows, file, delimiter, header, keep_going)
 
 
 def _named_rows(file: RunFile, delimiter: str, header: list[str], keep_going: bool) -> Rows:
-    for number, cells in itertools.islice(_csv_rows(file, delimiter), 1, None):
+    for number, cells in itertools.islice(csv_rows(file, delimiter), 1, None):
         if isinstance(cells, LeftOut):
             if not keep_going:
                 raise ReadError(f"{cells.source}: {cells.reason}. {_REPAIR}")
@@ -162,7 +162,7 @@ def _named_rows(file: RunFile, delimiter: str, header: list[str], keep_going: bo
 _REPAIR = "Repair the row, or pass keep_going=True to leave broken rows out and count them."
 
 
-def _csv_rows(file: RunFile, delimiter: str) -> Iterator[tuple[int, list[str] | LeftOut]]:
+def csv_rows(file: RunFile, delimiter: str) -> Iterator[tuple[int, list[str] | LeftOut]]:
     """Yield first line and fields of every record that isn't blank; no word stands for a missing value."""
     line = 1
     with io.TextIOWrapper(file.open(), encoding="utf-8-sig", newline="") as text:

@@ -42,9 +42,16 @@ def judge(declared: Declared, pairs: Sequence[Pair]) -> None:
         for i, (row, question, _) in enumerate(inside):
             row.words.update({"claim": question.claim, "verdict": "not estimable"})
             if question.margins is not None:
-                row.spans["margin"] = Span.at(max(question.margins), EXACT)
+                row.spans["margin"] = Span.at(_one_margin(question), EXACT)
             if i in after:
                 _conclude(row, question, p[i] or 0.0, after[i], declared)
+
+
+def _one_margin(question: Question) -> float:
+    """The margin as one number; NaN for two different ones."""
+    assert question.margins is not None, "claims without a margin show none"
+    below, above = question.margins
+    return below if below == above or question.claim == "noninferiority" else math.nan
 
 
 def _claim_p(row: Row, question: Question, found: Mapping[str, Any], declared: Declared) -> float | None:
@@ -62,7 +69,7 @@ def _claim_p(row: Row, question: Question, found: Mapping[str, Any], declared: D
     span, printed = row.spans["p_value"], found.get("p_value")
     nearest = min(max(float(printed or 0), span.low), span.high)
     close = printed is not None and abs(float(printed) - nearest) <= 1e-8 * nearest
-    return float(printed) if close and printed is not None else max(nearest, 5e-324)
+    return float(printed) if close and printed is not None else max(nearest, 1e-300)
 
 
 def _margin_p(row: Row, question: Question, margins: Ends, declared: Declared) -> Span | None:
@@ -98,7 +105,7 @@ def _conclude(row: Row, question: Question, p: float, after: float, declared: De
     """Adjusted p-value, the level that it leaves, the limits at that level, and the verdict."""
     small = NOISE * max(1.0, after / p) if question.margins is not None else 0.0
     row.spans["p_adjusted"] = Span(max(after - small, 0.0), after + small, EXACT)
-    alpha = question.alpha * p / after
+    alpha = question.alpha * (p / after)
     error = row.spans.get("std_error")
     if error is not None and not math.isnan(error.low):
         row.spans["mdd"] = Span.at(_detectable(row, question, alpha, error.low), EXACT)

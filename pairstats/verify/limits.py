@@ -17,7 +17,7 @@ from pairstats.verify.laws import DRAWS, resampled_law, simulated, studentized
 
 Floats = NDArray[np.float64]
 
-STEP, DEPTH = 0.1, 42.0
+STEP, DEPTH = 0.05, 42.0
 """Spacing, and how far below 1, of the nodes of the Gil-Pelaez integral on the logarithmic scale."""
 
 BOOTSTRAPS = ("percentile", "basic", "bca", "bootstrap-t")
@@ -138,11 +138,14 @@ def dirichlet_mean_below(t: float, values: Floats, weights: Floats, sizes: Float
     top = 2.0
     while float(weights @ np.log1p((c * math.exp(top)) ** 2)) < 80:
         top += 2.0
-    u = np.exp(np.arange(-DEPTH, top, STEP))
+    # The further out in a tail, the faster the phase turns.
+    step = STEP / max(1.0, abs(float(weights @ c)))
+    u = np.exp(np.arange(-DEPTH, top, step))
     turned = np.multiply.outer(u, c)
     size = np.exp(-0.5 * (np.log1p(turned**2) @ weights))
     phase = np.arctan(turned) @ weights
-    return 0.5 - STEP * float(size @ np.sin(phase)) / math.pi
+    below = 0.5 - step * float(size @ np.sin(phase)) / math.pi
+    return min(max(below, 0.0), 1.0)
 
 
 def _bisected(excess: Callable[[float], float]) -> float:

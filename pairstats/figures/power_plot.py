@@ -76,7 +76,7 @@ def power_curve(frame: pd.DataFrame, *, across: str | None = None, target: float
     if across is None:
         across = max(AXES, key=lambda name: (drawn[name].nunique(), -AXES.index(name)))
     one_of("across", across, AXES)
-    panels = {key: part for key, part in drawn.groupby(["contrast", "comparison"], sort=False)}
+    panels = dict(list(drawn.groupby(["contrast", "comparison"], sort=False)))
     titles = wrapped([f"{name}: {label}" for name, label in panels], LONGEST_TITLE)
     others = [name for name in AXES if name != across and drawn[name].nunique() > 1]
     with paper():
@@ -105,7 +105,7 @@ def _draw_panel(
     ax: Axes, title: str, part: pd.DataFrame, across: str, others: Sequence[str], target: float
 ) -> None:
     ax.axhline(target, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-    lines = part.groupby(others, sort=True) if others else [((), part)]
+    lines = part.groupby(list(others), sort=True) if others else [((), part)]
     ends: list[tuple[float, str, str]] = []
     for number, (key, line) in enumerate(lines):
         colour = PALETTE[number % len(PALETTE)]
@@ -114,7 +114,7 @@ def _draw_panel(
         ax.fill_between(x, line["power_low"], line["power_high"], color=colour, alpha=0.18, linewidth=0)
         ax.plot(x, y, color=colour, linewidth=1.2, marker="o", markersize=3.5, clip_on=False, zorder=3)
         names = key if isinstance(key, tuple) else (key,)
-        text = ", ".join(f"{int(value)} {name}" for name, value in zip(others, names, strict=True))
+        text = ", ".join(f"{value:g} {name}" for name, value in zip(others, names, strict=True))
         ends.append((float(y.iloc[-1]), text, colour))
     _set_up(ax, title, part, across)
     if others:

@@ -1,0 +1,266 @@
+"""Kaggle Benchmarks run files (``<task>-<id>.run.json``), one run each, or a run with its subruns.
+
+The file holds neither the item nor the arguments of the task: the item is a part of the file's name, and
+is taken from there only where task and model, which are in the file, leave no doubt which part. A run that
+only sums up its subruns is no record; a subrun whose own file lies beside it is the same run, logged twice.
+
+Source: kaggle-benchmarks 0.2.0 to 0.6.2 (PyPI), whose run files have the same keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from pairstats.errors import ReadError
+from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile
+from pairstats.readers.kaggle_run import (
+    STATE,
+    fields_of,
+    identity_of,
+    is_total,
+    prompt_of,
+    scores_of,
+    slug_of,
+    state_of,
+    subruns_of,
+    task_of,
+)  # fmt: skip
+from pairstats.readers.outline import document, outline
+from pairstats.readers.rowlog import present
+
+Json = dict[str, Any]
+
+RUN_NAME = re.compile(r"\.run\.json(\.gz|\.zst)?$")
+BY_ITEM = "run_param_id_"
+_DEEPEST = 50
+"""Levels of subruns; deeper ones are refused."""
+_COMPANIONS: dict[str, tuple[str, ...]] = {
+    "task file: what was asked, not what was answered": ("versionNumber", "name", "definition"),
+    "result file: derived from the run file, where failed runs score 0.0": ("task_name", "trial_name"),
+}
+_INTERVAL = "the second number of a pair (`confidenceInterval`) is not read: it may be any spread or count"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The run files in the same folder: what a subrun does not say of itself.
+
+    Attributes
+    ----------
+    items : dict of str to str
+        Item by the run's identity.
+    files : dict of str to str
+        File name by the run's identity.
+    stubs : dict of tuple to list of dict
+        Whole runs by what a merged file keeps of them.
+    """
+
+    items: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    stubs: dict[tuple[Any, ...], list[Json]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KaggleReader:
+    """Reader of Kaggle Benchmarks run files."""
+
+    name: str = "kaggle"
+
+    def recognize(self, file: RunFile) -> Recognized | Declined:
+        """Look for a run's keys, or for those of the files beside it."""
+        seen = outline(file)
+        if seen.kind == "object" and _is_run(seen.keys, file.head):
+            return _recognized(file)
+        for why, keys in _COMPANIONS.items():
+            if seen.kind == "object" and set(keys) <= set(seen.keys) and _is_kaggle(file.head):
+                return Recognized("", companion=why)
+        return Declined(f"no keys 'taskVersion' and 'state' ({STATE}...) of a run")
+
+    def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
+        """Yield the file's run and its subruns, except those that only sum up others."""
+        run = document(file)
+        beside = _beside(file) if subruns_of(run) else Beside()
+        item = item_in_name(file.path.name, run)
+        yield from _walk(file.shown, run, item, file.path.name, beside, options)
+
+
+READER = KaggleReader()
+
+
+def _is_run(keys: tuple[str, ...], head: bytes) -> bool:
+    marks = ("results", "conversations", "subruns", "pyRunId", "modelVersion")
+    return "taskVersion" in keys and any(key in keys for key in marks) and (
+        STATE.encode() in head or "state" not in keys
+    )  # fmt: skip
+
+
+def _is_kaggle(head: bytes) -> bool:
+    return any(word in head for word in (b"kbench", b"kaggle", b"subtaskFileNames"))
+
+
+def _recognized(file: RunFile) -> Recognized:
+    try:
+        run = document(file)
+    except ReadError as error:
+        return Recognized("run", note=str(error))
+    notes = [_item_note(file.path.name, run), _clash_note(file.shown, slug_of(run))]
+    if "confidenceInterval" in str(run.get("results")):
+        notes.append(_INTERVAL)
+    version = f"run with {len(subruns_of(run))} subruns" if subruns_of(run) else "run"
+    return Recognized(version, note="; ".join(note for note in notes if note))
+
+
+def normalized(name: str) -> str:
+    """Write a name as the platform writes it in file names.
+
+    Examples
+    --------
+    >>> normalized("anthropic/claude-haiku-4-5@20251001"), normalized("Fidelity (all items)")
+    ('anthropic_claude-haiku-4-520251001', 'Fidelity_all_items')
+    """
+    return re.sub(r"[^A-Za-z0-9_.-]", "", re.sub(r"[ /\\]", "_", name))
+
+
+def item_in_name(name: str, run: Json) -> str | None:
+    """Take the item from a file's name, where the run's own task and model are the rest of it.
+
+    Parameters
+    ----------
+    name : str
+        ``"<task>-run_param_id_<item>_<model>.run.json"``.
+    run : dict
+
+    Returns
+    -------
+    str or None
+        The item as the name writes it (blanks and slashes are underscores there); None where in doubt.
+
+    Examples
+    --------
+    >>> run = {"taskVersion": {"name": "my task"}, "modelVersion": {"slug": "org/m"}}
+    >>> item_in_name("my_task-run_param_id_q_1_org_m.run.json", run)
+    'q_1'
+    >>> item_in_name("my_task-run_param_id_q_1_other.run.json", run) is None
+    True
+    """
+    task, slug = task_of(run), slug_of(run)
+    if task is None or slug is None or not RUN_NAME.search(name):
+        return None
+    stem = RUN_NAME.sub("", name)
+    start, end = f"{normalized(task)}-{BY_ITEM}", f"_{normalized(slug)}"
+    known = stem.startswith(start) and stem.endswith(end) and len(stem) > len(start) + len(end)
+    return stem[len(start) : -len(end)] if known else None
+
+
+def _item_note(name: str, run: Json) -> str:
+    if is_total(run):
+        return "a subrun's item is that of its own run file in this folder, where there is one"
+    if item_in_name(name, run) is not None:
+        return "item from the file name, the file itself does not hold it"
+    if BY_ITEM in name:
+        return (
+            "no item: the file name does not end in the model's name; if you know its form, write "
+            f'item=ps.extract("run_file", r"{BY_ITEM}(.+)_<model>")'
+        )
+    return (
+        'no item in file or file name; write, for example, item="taskVersion.name" and '
+        'repeat=ps.extract("pyRunId", r"#(\\d+)$"), or map one from "prompt" or "result.<key>"'
+    )
+
+
+def _clash_note(shown: str, slug: str | None) -> str:
+    """Compare the model with its folder in a download, ``<task>/<version>/<model>/<run number>/``."""
+    folders = PurePosixPath(shown).parts[:-1]
+    if slug is None or len(folders) < 2 or not folders[-1].isdecimal():
+        return ""
+    folder, model = folders[-2], slug.rsplit("/", 1)[-1].replace("@", "-")
+    if folder.startswith(model) or model.startswith(folder):
+        return ""
+    return f"the folder is named {folder!r}, but the run is of {slug!r}, which holds"
+
+
+def _walk(
+    source: str,
+    run: Any,
+    item: str | None,
+    run_file: str,
+    beside: Beside,
+    options: ReadOptions,
+    depth: int = 0,
+) -> Iterator[Record | LeftOut]:
+    """Yield a run and the runs inside it; a run in the list that is none is refused, or left out."""
+    if not isinstance(run, dict) or ("results" not in run and "state" not in run):
+        if not options.keep_going:
+            raise ReadError(
+                f"{source} must be a run with 'state' and 'results', but is {str(run)[:60]!r}. Remove it, or "
+                "pass keep_going=True to leave such runs out and count them."
+            )
+        yield LeftOut(source, "not a run")
+        return
+    inner = subruns_of(run)
+    if depth > _DEEPEST:
+        raise ReadError(f"{source} must hold at most {_DEEPEST} levels of subruns, but holds more.")
+    if is_total(run):
+        state = "" if state_of(run) == "COMPLETED" else f", and ended as {state_of(run)}"
+        yield LeftOut(source, f"no run of its own: sums up {len(inner)} subruns{state}")
+    else:
+        yield _record(source, run, item, run_file)
+    for number, subrun in enumerate(inner):
+        whole = _filled(subrun, beside)
+        known = identity_of(whole) if isinstance(whole, dict) else ""
+        yield from _walk(
+            f"{source}:subruns[{number}]", whole, beside.items.get(known), beside.files.get(known, ""),
+            beside, options, depth + 1,
+        )  # fmt: skip
+
+
+def _record(source: str, run: Json, item: str | None, run_file: str) -> Record:
+    raw = {key: value for key, value in run.items() if key != "subruns"}
+    results = run.get("results")
+    result = results[0] if isinstance(results, list) and results else None
+    extras = {
+        "prompt": prompt_of(run),
+        "result": result.get("dictResult") if isinstance(result, dict) else None,
+        "run_file": run_file,
+    }
+    raw |= {name: value for name, value in extras.items() if value}
+    fields = present({"item": item, **fields_of(run)})
+    return Record(source, fields, scores_of(run), raw, identity_of(run))
+
+
+def _beside(file: RunFile) -> Beside:
+    """Read the other run files of the folder; one that cannot be read has its own say when its turn comes."""
+    found = Beside()
+    for path in sorted(file.path.parent.iterdir()):
+        if path == file.path or not path.is_file() or not RUN_NAME.search(path.name):
+            continue
+        try:
+            run = document(RunFile(path, path.name))
+        except ReadError:
+            continue
+        if is_total(run):
+            continue
+        identity, item = identity_of(run), item_in_name(path.name, run)
+        if identity:
+            found.files[identity] = path.name
+            if item is not None:
+                found.items[identity] = item
+        found.stubs.setdefault(_stub(run), []).append(run)
+    return found
+
+
+def _stub(run: Json) -> tuple[Any, ...]:
+    """Give what a merged file keeps of a run."""
+    return run.get("pyRunId"), task_of(run), slug_of(run), state_of(run), repr(scores_of(run))
+
+
+def _filled(subrun: Any, beside: Beside) -> Any:
+    """Give the whole run that a merged file's stub stands for, if one file beside it, and only one, fits."""
+    if not isinstance(subrun, dict) or "conversations" in subrun or not subrun.get("pyRunId"):
+        return subrun
+    whole = beside.stubs.get(_stub(subrun), [])
+    return whole[0] if len(whole) == 1 else subrun
