@@ -34,7 +34,7 @@ from pairstats.numeric.family import family_interval
 from pairstats.numeric.intervals import clopper_pearson
 from pairstats.numeric.mover import mover_difference
 from pairstats.numeric.multiplicity import holm
-from pairstats.power_studies import claim_p_many
+from pairstats.power.studies import claim_p_many
 from pairstats.simulate import cell_correlations
 from pairstats.verdicts import Claim
 

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from pairstats.errors import PairingError, PairstatsError, ProtocolError, ReadError, SchemaError
     from pairstats.estimands import AllCorrect, Brier, FlipRate, Mean, Ratio, Share
     from pairstats.exchange import to_every_eval_ever
+    from pairstats.fill import fill_article
     from pairstats.flip_verbs import flip_table, silent_errors
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
     from pairstats.panel import Panel
+    from pairstats.power import power_of
     from pairstats.protocol import Protocol, load_protocol
+    from pairstats.protocol.power_rule import PowerRule
     from pairstats.readers import extract, read_runs
     from pairstats.records import Records, load_records
     from pairstats.report import write_report
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from pairstats.results import Results
     from pairstats.run import run_protocol
     from pairstats.schema import validate
+    from pairstats.simulate import StatedConfidence, simulate_records
     from pairstats.words import findings
 
 _HOME = {
@@ -81,6 +85,11 @@ _HOME = {
     "silent_errors": "flip_verbs",
     "to_every_eval_ever": "exchange",
     "validate": "schema",
+    "fill_article": "fill",
+    "PowerRule": "protocol.power_rule",
+    "power_of": "power",
+    "StatedConfidence": "simulate",
+    "simulate_records": "simulate",
     "write_report": "report",
 }
 """Public names and the modules they live in."""

@@ -89,7 +89,10 @@ def analyse(protocol: Protocol, *, registered: bool = False, progress: Progress 
     _step(progress, "comparing")
     pairs = contrasts(protocol, panel, registered=registered)
     others = sensitivity(protocol, panel)
-    provenance = _provenance(protocol, records, deviations, pairs, registered)
+    before = sum(len(each) for each in cells)
+    provenance = _provenance(protocol, records, deviations, registered) | {
+        "contrasts": described_contrasts(protocol.contrasts, pairs, before)
+    }
     return Analysis(
         protocol=protocol,
         records=records,
@@ -247,7 +250,7 @@ def _exploratory(protocol: Protocol, panel: Panel, provenance: Mapping[str, Any]
     pairs = contrasts(protocol, panel, rules=beside.contrasts, estimands=beside.estimands)
     described = {
         **provenance, "registered": False, "estimands": described_estimands(beside.estimands),
-        "contrasts": described_contrasts(beside.contrasts, pairs),
+        "contrasts": described_contrasts(beside.contrasts, pairs, sum(len(each) for each in cells)),
     }  # fmt: skip
     return concat([*cells, *pairs.values()], provenance=described)
 
@@ -296,23 +299,23 @@ def described_estimands(rules: Sequence[EstimandRule]) -> dict[str, Any]:
     }
 
 
-def described_contrasts(rules: Sequence[ContrastRule], found: Mapping[str, Estimates]) -> dict[str, Any]:
-    """Questions of contrasts, and which rows answer them."""
-    return {
-        rule.name: {
+def described_contrasts(
+    rules: Sequence[ContrastRule], found: Mapping[str, Estimates], before: int
+) -> dict[str, Any]:
+    """Questions of contrasts, and the positions of the rows that answer them, after `before` others."""
+    described: dict[str, Any] = {}
+    for rule in rules:
+        rows = list(range(before, before + len(found[rule.name])))
+        before += len(rows)
+        described[rule.name] = {
             "question": rule.question, "estimand": rule.estimand, "claim": rule.claim, "margin": rule.margin,
-            "labels": found[rule.name].frame["contrast"].drop_duplicates().tolist(), "where": rule.where,
-        }
-        for rule in rules
-    }  # fmt: skip
+            "labels": found[rule.name].frame["contrast"].drop_duplicates().tolist(), "rows": rows,
+        }  # fmt: skip
+    return described
 
 
 def _provenance(
-    protocol: Protocol,
-    records: Records,
-    deviations: Sequence[str],
-    pairs: Mapping[str, Estimates],
-    registered: bool,
+    protocol: Protocol, records: Records, deviations: Sequence[str], registered: bool
 ) -> dict[str, Any]:
     return {
         "pairstats": __version__,
@@ -324,7 +327,6 @@ def _provenance(
         "multiplicity": protocol.multiplicity.method,
         "design": asdict(protocol.design),
         "estimands": described_estimands(protocol.estimands),
-        "contrasts": described_contrasts(protocol.contrasts, pairs),
         "deviations": list(deviations),
         "input_sha256": dict(zip(records.ledger["file"], records.ledger["sha256"], strict=True)),
     }

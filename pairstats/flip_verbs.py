@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from pairstats._version import __version__
-from pairstats.errors import PairingError, listed
 from pairstats.estimands import Mean
 from pairstats.infer import asked_for
 from pairstats.intervals import IntervalKind, Totals
@@ -18,11 +14,10 @@ from pairstats.numeric.copies import family_marks
 from pairstats.numeric.shares import family_codes, family_sums
 from pairstats.numeric.transitions import error_totals, flip_transitions, transition_totals
 from pairstats.panel import Panel
+from pairstats.questions import Copies, copies_by_cell
+from pairstats.replies import provenance
 from pairstats.result import Estimates
 from pairstats.rows import Asked, joined, numbers
-
-NO_ANSWER = "\0no answer"
-"""What a reply without an answer is compared as; no canonical answer begins with a null character."""
 
 Parts = dict[str, tuple[np.ndarray, np.ndarray]]
 
@@ -82,7 +77,7 @@ def flip_table(
     """
     asked = _asked(panel, column, score, interval, confidence_level, weight="family")
     rows: list[dict[str, Any]] = []
-    for copies in _cells(panel, column, score, within):
+    for copies in copies_by_cell(panel, column, score, within):
         found = flip_transitions(
             copies.answers, copies.correct, variants=copies.variants, reference=reference
         )
@@ -90,7 +85,7 @@ def flip_table(
         mean = _family_means(found.per_family, found.pairs, codes)
         shared = {"n_units": found.n_families, "n_missing": found.n_missing_pairs}
         rows += _rows(asked, copies, transition_totals(mean), shared)
-    return Estimates.from_rows(rows, factors=panel.cells, provenance=_provenance(asked))
+    return Estimates.from_rows(rows, factors=panel.cells, provenance=_settings(asked))
 
 
 def silent_errors(
@@ -136,7 +131,7 @@ def silent_errors(
     """
     asked = _asked(panel, column, score, interval, confidence_level, weight="item")
     rows: list[dict[str, Any]] = []
-    for copies in _cells(panel, column, score, within):
+    for copies in copies_by_cell(panel, column, score, within):
         marks = family_marks(copies.answers, copies.correct)
         used = [family for family, k in zip(copies.families, marks.copies, strict=True) if k >= 2]
         codes = family_codes(used, len(used))
@@ -146,19 +141,7 @@ def silent_errors(
         }
         shared = {"n_units": len(used), "n_missing": marks.n_missing}
         rows += _rows(asked, copies, parts, shared, [_number_of_copies(marks.copies)])
-    return Estimates.from_rows(rows, factors=panel.cells, provenance=_provenance(asked))
-
-
-@dataclass(frozen=True, slots=True)
-class _Copies:
-    """The copies of every question in one cell; a question is a row of each list."""
-
-    cell: dict[str, Any]
-    families: list[Hashable]
-    answers: list[list[Hashable]]
-    correct: list[list[float | None]]
-    variants: list[list[Hashable]]
-    n_blank: int
+    return Estimates.from_rows(rows, factors=panel.cells, provenance=_settings(asked))
 
 
 def _asked(
@@ -166,43 +149,6 @@ def _asked(
 ) -> Asked:
     panel.require(column, score)
     return asked_for(panel, Mean(score, weight=weight), interval, level)
-
-
-def _cells(panel: Panel, column: str, score: str, within: Sequence[str]) -> Iterator[_Copies]:
-    """Copies of each cell, in sorted order, so that the order of rows means nothing."""
-    within = (within,) if isinstance(within, str) else tuple(within)
-    panel.require(*within)
-    flags = ["is_blank", "is_counted"]
-    names = dict.fromkeys([*panel.cells, panel.family, *within, "variant", "repeat", column, score, *flags])
-    frame = panel.rows().select(*names).collect().to_pandas()
-    question = [panel.family, *within]
-    _refuse_several(frame, [*panel.cells, *question, "variant", "repeat"])
-    frame = frame.sort_values([*panel.cells, *question, "variant", "repeat"], kind="stable")
-    answers = frame[column].astype(object).where(~frame["is_blank"].astype(bool), NO_ANSWER)
-    answers = answers.where(frame["is_counted"].astype(bool) & answers.notna(), None)
-    frame = frame.assign(answer_=answers, score_=frame[score].astype(float))
-    for key, part in frame.groupby(list(panel.cells), dropna=False) if panel.cells else [((), frame)]:
-        groups = list(part.groupby(question, sort=True, dropna=False))
-        yield _Copies(
-            cell=dict(zip(panel.cells, key, strict=True)),
-            families=[name[0] for name, _ in groups],
-            answers=[group["answer_"].tolist() for _, group in groups],
-            correct=[group["score_"].tolist() for _, group in groups],
-            variants=[group["variant"].tolist() for _, group in groups],
-            n_blank=int((part["is_blank"] & part["is_counted"]).sum()),
-        )
-
-
-def _refuse_several(frame: pd.DataFrame, keys: list[str]) -> None:
-    twice = frame[frame.duplicated(keys, keep=False)]
-    if len(twice):
-        first = twice.iloc[0]
-        shown = listed([f"{key}={first[key]!r}" for key in keys], 20)
-        raise PairingError(
-            f"A flip compares answers to one question, but {len(twice)} replies share their question with "
-            f"another, the first {shown}. Say what tells the questions of a family apart, for example "
-            'within="item", or map family= to the question.'
-        )
 
 
 def _family_means(per_question: np.ndarray, pairs: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -214,7 +160,7 @@ def _family_means(per_question: np.ndarray, pairs: np.ndarray, codes: np.ndarray
 
 
 def _rows(
-    asked: Asked, copies: _Copies, parts: Parts, shared: dict[str, int], notes: Sequence[str] = ()
+    asked: Asked, copies: Copies, parts: Parts, shared: dict[str, int], notes: Sequence[str] = ()
 ) -> Iterator[dict[str, Any]]:
     """Rows of one cell; a share without a denominator keeps its row and says why."""
     blank = [f"{copies.n_blank} without an answer are counted"] if copies.n_blank else []
@@ -237,11 +183,6 @@ def _number_of_copies(copies: np.ndarray) -> str:
     return f"{low} copies a question" if low == high else f"{low} to {high} copies a question"
 
 
-def _provenance(asked: Asked) -> dict[str, Any]:
-    return {
-        "pairstats": __version__,
-        "interval": asked.interval.name if asked.interval else "family-jeffreys",
-        "confidence_level": asked.level,
-        "no_answer": asked.panel.no_answer,
-        "population": asked.panel.population,
-    }
+def _settings(asked: Asked) -> dict[str, Any]:
+    name = asked.interval.name if asked.interval else "family-jeffreys"
+    return provenance(asked.panel, interval=name, confidence_level=asked.level)

@@ -16,7 +16,16 @@ from pairstats.numeric.draws import derived_seed
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.swap import swap_test
 from pairstats.numeric.trends import dose_trend
-from pairstats.rows import Asked, blank_notes, family_notes, joined, limit_columns, numbers
+from pairstats.rows import (
+    Asked,
+    blank_notes,
+    family_notes,
+    joined,
+    limit_columns,
+    numbers,
+    population_notes,
+    weight_notes,
+)
 from pairstats.sums import FamilySums, Units
 
 TIE = 1e-9
@@ -167,7 +176,10 @@ def compare(
     row |= _discordant(units, combined, chosen)
     if np.all(np.abs(sums.den - sums.den[:, :1]) < TIE):
         totals = Totals(sums.num @ combined.weights, sums.den[:, 0], combined.range(asked.estimand.bounds))
-        return Compared(row | _shared(asked, sums, totals, comparison, notes), combined, totals)
+        found = _shared(asked, sums, totals, comparison, notes)
+        weights = weight_notes(asked, units, columns, chosen, combined.weights, found)
+        found["note"] = joined([*weights, *([found["note"]] if found["note"] else [])])
+        return Compared(row | found, combined, totals)
     return Compared(row | _unshared(asked, sums, combined, notes), combined)
 
 
@@ -224,7 +236,10 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
     return limit_columns(limits) | {
         "estimate": float(value[0] - value[1]), "n_families": len(sums), "statistic": test.statistic,
         "p_value": test.p_value, "p_floor": test.p_floor,
-        "note": joined([*family_notes(sums.den.mean(axis=1)), *limits.notes, *notes, f"p by {test.method}"]),
+        "note": joined([
+            *population_notes(asked.panel, len(sums)), *family_notes(sums.den.mean(axis=1)), *limits.notes,
+            *notes, f"p by {test.method}",
+        ]),
     }  # fmt: skip
 
 

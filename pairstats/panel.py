@@ -43,8 +43,9 @@ class Panel:
         variant, and model and condition where they are no cells. Repeats are averaged inside a unit.
     no_answer : {"wrong", "missing"}, default "wrong"
         What an unparsed, truncated, refused or empty reply scores. Errors and absent rows are always missing.
-    population : {"families", "these_cases"}, default "families"
-        Whom the claim is about.
+    population : {"families", "these_cases"}, optional
+        Whom the claim is about: the families that could have been drawn, or the cases at hand, of which only
+        repeats are random. Left out, "families"; rows of fewer than 10 families then ask for it in a note.
     score_range : tuple of float, default (0, 1)
         Declared range of the scores; a reply without an answer scores its lower end.
 
@@ -67,6 +68,7 @@ class Panel:
     unit: tuple[str, ...] | None
     no_answer: str
     population: str
+    population_declared: bool
     score_range: tuple[float, float]
 
     def __init__(
@@ -77,18 +79,19 @@ class Panel:
         family: str = "family",
         unit: Sequence[str] | None = None,
         no_answer: str = "wrong",
-        population: str = "families",
+        population: str | None = None,
         score_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         one_of("no_answer", no_answer, ("wrong", "missing"))
-        one_of("population", population, POPULATIONS)
+        one_of("population", population, (None, *POPULATIONS))
         cells = (cells,) if isinstance(cells, str) else tuple(cells)
         frame = _lazy(records)
         frame = _with_defaults(frame, {family, *cells, *(UNIT if unit is None else unit)})
         _refuse_faults(frame, score_range)
         for name, value in {
-            "frame": frame, "cells": cells, "family": family, "unit": None if unit is None else tuple(unit), "no_answer": no_answer,
-            "population": population, "score_range": score_range,
+            "frame": frame, "cells": cells, "family": family, "no_answer": no_answer,
+            "unit": None if unit is None else tuple(unit), "population": population or POPULATIONS[0],
+            "population_declared": population is not None, "score_range": score_range,
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
 

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.intervals import CR2, FamilyInterval, IntervalKind, Limits, Totals
 from pairstats.numeric.sandwich import cr2_interval
 from pairstats.panel import Panel
 from pairstats.sums import Cell, Units
+from pairstats.these_cases import these_cases
+
+
+FEW_FAMILIES = 10
+"""Below it the population of a claim must be named."""
+APART = 0.25
+"""Standard errors between the item-weighted and the family-weighted value from which both are printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class Asked:
 
     def limits(self, totals: Totals, level: float | None = None) -> Limits:
         """Limits by the chosen interval; where none was chosen, by what the range allows."""
+        families_only(self.panel, f"The interval of {self.estimand.name}")
         chosen = self.interval or (CR2() if totals.bounds is None else FamilyInterval())
         return chosen.limits(totals, self.level if level is None else level, self.alternative)
 
@@ -55,8 +64,12 @@ def cell_row(asked: Asked, units: Units, cell: Cell) -> dict[str, Any]:
     if not len(sums):
         why = f"none of {planned} planned replies counts" if not valid else "no reply meets the condition"
         return row | {"n_families": 0, "note": f"no results: {why}"}
+    if asked.panel.population == "these_cases":
+        return row | these_cases(asked, units, column)
     totals = Totals(sums.num[:, 0], sums.den[:, 0], bounds)
-    return row | numbers(asked, totals, blank_notes(units, [column], chosen))
+    found = numbers(asked, totals, blank_notes(units, [column], chosen))
+    weights = weight_notes(asked, units, [column], chosen, np.ones(1), found)
+    return row | found | {"note": joined([*weights, *([found["note"]] if found["note"] else [])])}
 
 
 def numbers(asked: Asked, totals: Totals, notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -66,7 +79,9 @@ def numbers(asked: Asked, totals: Totals, notes: Sequence[str] = ()) -> dict[str
         "estimate": float(totals.num.sum() / totals.den.sum()),
         "std_error": cr2_interval(totals.means, sizes=totals.den).std_error,
         "n_families": len(totals.num),
-        "note": joined([*family_notes(totals.den), *limits.notes, *notes]),
+        "note": joined([
+            *population_notes(asked.panel, len(totals.num)), *family_notes(totals.den), *limits.notes, *notes
+        ]),
     }
 
 
@@ -87,6 +102,38 @@ def family_notes(sizes: np.ndarray) -> list[str]:
     if effective < len(sizes) / 2:
         notes.append(f"family sizes are very unequal: {effective:.1f} effective families of {len(sizes)}")
     return notes
+
+
+def population_notes(panel: Panel, n_families: int) -> list[str]:
+    """Ask whom a claim from few families is about, unless the panel says so."""
+    if panel.population_declared or n_families >= FEW_FAMILIES or not n_families:
+        return []
+    return [
+        f"read as a claim about families beyond these {n_families}: declare population='families', or "
+        "'these_cases' for these alone"
+    ]
+
+
+def families_only(panel: Panel, what: str) -> None:
+    """Raise where the panel declares a population for which no sample of families exists."""
+    if panel.population == "these_cases":
+        raise PairstatsError(
+            f"{what} is over families, as population='families' says, but the panel declares 'these_cases'. "
+            "For the cases at hand use estimate() with the Mean of a 0/1 score and repeats; else declare "
+            "population='families'."
+        )
+
+
+def weight_notes(
+    asked: Asked, units: Units, columns: Sequence[int], chosen: np.ndarray, weights: np.ndarray,
+    found: dict[str, Any],
+) -> list[str]:  # fmt: skip
+    """Print the value under the other weights, item for family or family for item, where they part."""
+    other = "item" if asked.estimand.weight == "family" else "family"
+    value = float(units.add_up(columns, chosen, other).value() @ weights)
+    if not abs(value - found["estimate"]) > APART * (found["std_error"] or np.inf):
+        return []
+    return [f"{other}-weighted: {value:.3f}"]
 
 
 def blank_notes(units: Units, columns: Sequence[int], chosen: np.ndarray) -> list[str]:

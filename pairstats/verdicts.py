@@ -139,7 +139,7 @@ def judge(
     one_of("method", method, MULTIPLICITY)
     p = [claim_p(each, claim) for each, claim in zip(compared, claims, strict=True)]
     tested = [i for i, value in enumerate(p) if value is not None]
-    together = _adjust([p[i] for i in tested], [claims[i].group for i in tested], method)  # type: ignore[misc]
+    together = adjust_claims([p[i] for i in tested], [claims[i].group for i in tested], method)  # type: ignore[misc]
     adjusted = dict(zip(tested, map(float, together), strict=True))
     return [
         _judged(each, claim, p[i], adjusted.get(i), minimum)
@@ -202,8 +202,8 @@ def _tail(totals: Totals, point: float, end: float) -> float:
     return max(float(dirichlet_mean_cdf(point, values, np.ones(len(values)), sizes)), np.finfo(float).tiny)
 
 
-def _adjust(p: Sequence[float], groups: Sequence[int], method: str) -> np.ndarray:
-    """Adjusted p-values; gates and sequences carry the largest p of what stands before them."""
+def adjust_claims(p: Sequence[float], groups: Sequence[int], method: str) -> np.ndarray:
+    """Adjust p-values together; gates and sequences carry the largest p of what stands before them."""
     values = np.asarray(p, dtype=float)
     if method in ("holm", "hochberg", "bonferroni", "none"):
         return np.asarray(adjust(values, method))

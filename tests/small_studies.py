@@ -26,10 +26,16 @@ missing = "{missing}"
 minimum = 0.1
 """
 
-ESTIMANDS = """
+TWO = """
 [[estimand]]
 name = "accuracy"
 kind = "mean"
+[[estimand]]
+name = "all"
+kind = "all_correct"
+"""
+
+OTHERS = """
 [[estimand]]
 name = "by_family"
 kind = "mean"
@@ -43,9 +49,6 @@ name = "flips_of_score"
 kind = "flip_rate"
 args = { column = "score", within = "item", reference = "base" }
 [[estimand]]
-name = "all"
-kind = "all_correct"
-[[estimand]]
 name = "brier"
 kind = "brier"
 [[estimand]]
@@ -57,6 +60,8 @@ name = "tokens"
 kind = "ratio"
 args = { numerator = "output_tokens", denominator = "input_tokens", bounds = [0.0, 1.0] }
 """
+
+ESTIMANDS = TWO + OTHERS
 
 CONTRASTS = """
 [[contrast]]
@@ -80,7 +85,10 @@ compare = { factor = "condition", reference = "direct" }
 [[contrast]]
 name = "crossed"
 estimand = "flips"
-compare = { factor = "condition", reference = "direct", across = { factor = "model", level = "a", reference = "b" } }
+[contrast.compare]
+factor = "condition"
+reference = "direct"
+across = { factor = "model", level = "a", reference = "b" }
 """
 
 RATIOS = """
@@ -152,15 +160,15 @@ def design(no_answer: str = "wrong", missing: str = "common") -> str:
     return DESIGN.format(no_answer=no_answer, missing=missing)
 
 
-def decisions(families: int = 14, *, seed: int = 5) -> pd.DataFrame:
-    """Decisions of 3 models under 2 conditions: unequal families, 2 repeats, blanks, errors, confidences."""
+def decisions(families: int = 14, *, models: int = 3, seed: int = 5) -> pd.DataFrame:
+    """Decisions of models under 2 conditions: unequal families, 2 repeats, blanks, errors, confidences."""
     rng = np.random.default_rng(seed)
     rows = []
     for f in range(families):
         ease = rng.beta(3, 1)
         for item in range(1 + f % 2):
             for variant in VARIANTS:
-                for m, model in enumerate(MODELS):
+                for m, model in enumerate(MODELS[:models]):
                     for condition in CONDITIONS:
                         for repeat in range(2):
                             rows.append({

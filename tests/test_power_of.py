@@ -19,8 +19,8 @@ from pairstats.numeric.copula import both_right
 from pairstats.numeric.power import mcnemar_power
 from pairstats.pairs import Combined, Compared
 from pairstats.power import COLUMNS, power_of
-from pairstats.power_rule import PowerRule
-from pairstats.power_studies import claim_p_many, covered_by
+from pairstats.protocol.power_rule import PowerRule
+from pairstats.power.studies import claim_p_many, covered_by
 from pairstats.protocol import Protocol, load_protocol
 from pairstats.verdicts import Claim, judge
 

@@ -104,7 +104,7 @@ def test_without_openpyxl_the_error_says_what_to_install(
 
 def test_damaged_workbooks_are_read_errors(tmp_path: Path) -> None:
     whole = workbook(tmp_path, ROWS).path.read_bytes()
-    for place in range(60, len(whole), 97):
+    for place in range(60, len(whole), 499):
         for content in (whole[:place], whole[:place] + b"\xff\x00" + whole[place + 2 :]):
             file = written(tmp_path, "b.xlsx", content)
             try:

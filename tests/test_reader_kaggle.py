@@ -338,7 +338,7 @@ def test_own_runs_equal_the_wire() -> None:
 
 @needs_shared
 def test_parents_alone_give_the_same_rows() -> None:
-    mapping = {"family": ps.extract("item", r"^(\w+)-"), "variant": ps.extract("item", r"-(\w+)$")}
+    mapping: Any = {"family": ps.extract("item", r"^(\w+)-"), "variant": ps.extract("item", r"-(\w+)$")}
     whole = ps.read_runs(OWN / "kaggle_benchmarks", **mapping).frame
     parents = ps.read_runs(str(OWN / "kaggle_benchmarks/paired_rules-run_id*"), **mapping).frame
     same = [name for name in whole.columns if name != "source"]

@@ -67,9 +67,7 @@ FORMATS: dict[str, Format] = {
         ("lm_eval/generated/*/samples_gsm100_replay*.jsonl",), 100, item="doc.qid",
         options={"filter": "flexible-extract"},
     ),
-    "HELM": Format(
-        ("helm/generated/gsm_*",), 60, item="instance.input.text", options={"score": "exact_match"}
-    ),
+    "HELM": Format(("helm/generated/gsm_*",), 60, options={"score": "exact_match"}),
     "promptfoo": Format(("promptfoo/generated/output.json",), 12, 2, {"6b_finetuning": 2}),
     "promptfoo, JSON Lines": Format(("promptfoo/generated/output.jsonl",), 12, 2, {"6b_finetuning": 2}),
     "promptfoo, CSV": Format(("promptfoo/generated/output.csv",), 12, 2, {"6b_finetuning": 2}),
@@ -162,6 +160,16 @@ def test_every_score_is_the_published_one(name: str) -> None:
         scored = rows[~rows["status"].isin(["error", "refused"])]
         truth = [float(solutions()[item][model]["is_correct"]) for item in scored["item"]]
         assert scored["score"].tolist() == truth
+
+
+@needs_shared
+def test_instances_of_helm_are_numbered_as_published() -> None:
+    """HELM names an instance ``id<number>``; its own list of instances says which question that is."""
+    files = sorted((SAMPLES / "helm/generated").glob("gsm_*/instances.json"))
+    assert len(files) == 2
+    for file in files:
+        plain = [each for each in json.loads(file.read_text()) if "perturbation" not in each]
+        assert [f"id{place(each['input']['text'])}" for each in plain] == [each["id"] for each in plain]
 
 
 @needs_shared

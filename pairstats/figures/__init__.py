@@ -9,7 +9,8 @@ from __future__ import annotations
 from pairstats.figures.bars import completeness
 from pairstats.figures.drawing import Drawn, draw
 from pairstats.figures.forest_plot import forest
+from pairstats.figures.power_plot import power_curve
 from pairstats.figures.reliability import calibration
 from pairstats.figures.scatter import flips_against_accuracy
 
-__all__ = ["Drawn", "calibration", "completeness", "draw", "flips_against_accuracy", "forest"]
+__all__ = ["Drawn", "calibration", "completeness", "draw", "flips_against_accuracy", "forest", "power_curve"]

@@ -26,8 +26,8 @@ METHODS = ("exact", "monte-carlo")
 MOST_SUMS = 2**19
 """Distinct rows of sums that the exact law may hold."""
 
-EXACT_COST = 2e7
-"""Rows of sums that may be formed and merged on the way (about two seconds)."""
+EXACT_COST = 6e6
+"""Rows of sums that may be formed and merged on the way (about a second)."""
 
 FLIPPED_AT_ONCE = 8
 """Families of one type that are added in one step; bounds what is held before equal sums are merged."""
@@ -83,7 +83,7 @@ def joint_flips(
     rows : ndarray, shape (G, M)
         Finite differences, one row a family.
     method : {"exact", "monte-carlo"}, optional
-        Left out, "exact" where it takes about two seconds at most, otherwise "monte-carlo".
+        Left out, "exact" where it takes about a second at most, otherwise "monte-carlo".
     n_resamples : int
         Arrangements drawn by "monte-carlo".
     rng : int, Generator or SeedSequence, optional

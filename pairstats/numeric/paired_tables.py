@@ -178,7 +178,7 @@ def paired_class_test(
         "marginal": is each class used equally often (`stuart_maxwell`)? "symmetry": are moves between
         each two classes as frequent in both directions (`bowker`)?
     method : {"exact", "monte-carlo", "chi2"}, optional
-        Left out, "exact" where it takes about two seconds at most, otherwise "monte-carlo".
+        Left out, "exact" where it takes about a second at most, otherwise "monte-carlo".
     n_resamples, rng
         As in `stuart_maxwell`.
 

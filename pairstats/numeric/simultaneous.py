@@ -109,7 +109,7 @@ def simultaneous_intervals(
     >>> table = [[1, 1, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [0, -1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 0]]
     >>> found = simultaneous_intervals(table)
     >>> found.low.round(3).tolist(), round(found.individual_level, 4)
-    ([-0.092, -0.378, -0.256], 0.9833)
+    ([0.021, -0.288, -0.132], 0.9833)
     """
     one_of("method", method, METHODS)
     rows = as_table("differences", differences)
@@ -121,7 +121,7 @@ def simultaneous_intervals(
     draw = None
     if not method.startswith("bonferroni"):
         draw = _draw(rows, counts, method, bounds, as_count("n_resamples", n_resamples, minimum=1), rng)
-        error = max(least, _joint_error(draw, error, alternative))
+        error = min(error, max(least, _joint_error(draw, error, alternative)))
     else:
         error = least
     low, high = _limits(rows, counts, method, bounds, 1 - error, alternative, draw)

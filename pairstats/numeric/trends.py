@@ -26,8 +26,8 @@ Steps = NDArray[np.int64]
 
 METHODS = ("exact", "monte-carlo", "normal")
 
-LONGEST_LAW = 30_000
-"""Lattice points of the exact law; its time grows with their square (about half a second here)."""
+LONGEST_LAW = 60_000
+"""Lattice points of the exact law; its time grows with their square (about half a second for this one)."""
 
 MOST_DOSES = 8
 """Doses of which all orders, up to 40,320, are listed."""

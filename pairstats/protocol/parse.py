@@ -16,6 +16,7 @@ from typing import Any
 
 from pairstats.errors import ProtocolError, listed
 from pairstats.protocol.faults import faults
+from pairstats.protocol.power_rule import PowerRule
 from pairstats.protocol.values import (
     Answers,
     Calibration,
@@ -33,7 +34,7 @@ from pairstats.protocol.values import (
 
 Section = Mapping[str, Any]
 
-NOT_REGISTERED = ("deviation", "exploratory")
+NOT_REGISTERED = ("deviation", "exploratory", "power")
 """Sections that may change after a protocol is frozen."""
 
 
@@ -73,7 +74,7 @@ class _Parser:
 
     def protocol(self, content: Section) -> Protocol:
         sections = ("protocol", "records", "answers", "design", "interval", "estimand", "contrast",
-                    "multiplicity", "calibration", "sensitivity", "exploratory", "deviation")  # fmt: skip
+                    "multiplicity", "calibration", "sensitivity", "exploratory", "power", "deviation")  # fmt: skip
         self.refuse_unknown("the file", content, sections)
         head, records = content.get("protocol", {}), content.get("records", {})
         beside = content.get("exploratory", {})
@@ -100,6 +101,7 @@ class _Parser:
                 self.several(EstimandRule, "exploratory.estimand", beside.get("estimand", [])),
                 self.several(ContrastRule, "exploratory.contrast", beside.get("contrast", [])),
             ),
+            power=self.power(content.get("power")),
             deviations=self.several(Deviation, "deviation", content.get("deviation", [])),
             content=registered,
             digest=digest_of(registered),
@@ -134,6 +136,16 @@ class _Parser:
         if absent:
             self.fail(f"[{where}] must have {listed(absent, 10)}.", where.rpartition(".")[2])
         return kind(**table)
+
+    def power(self, table: Any) -> PowerRule | None:
+        """Assumptions for the power simulation, with the line of their section in a message."""
+        try:
+            rule: PowerRule | None = self.one(PowerRule, "power", table)
+        except ProtocolError as error:
+            if str(error).startswith(str(self.path)):
+                raise
+            self.fail(str(error), "power")
+        return rule
 
     def refuse_unknown(self, where: str, table: Any, known: Sequence[str]) -> None:
         if not isinstance(table, dict):

@@ -9,6 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from pairstats.protocol.power_rule import PowerRule
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -178,6 +180,7 @@ class Protocol:
     calibration : Calibration or None
     sensitivity : tuple of Sensitivity
     exploratory : Exploratory
+    power : PowerRule or None
     deviations : tuple of Deviation
     content : mapping
         What is registered, as parsed: everything but the deviations and the exploratory part.
@@ -199,6 +202,7 @@ class Protocol:
     calibration: Calibration | None
     sensitivity: tuple[Sensitivity, ...]
     exploratory: Exploratory
+    power: PowerRule | None
     deviations: tuple[Deviation, ...]
     content: Mapping[str, Any]
     digest: str

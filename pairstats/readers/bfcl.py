@@ -17,6 +17,7 @@ from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import first_objects, objects, whole
+from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import present
 from pairstats.schema import ANSWERED
 
@@ -41,7 +42,8 @@ class BfclReader:
 
     def recognize(self, file: RunFile) -> Recognized | Declined:
         """Look for results with token counts, or the totals of a score file, which serves its results."""
-        lines = first_objects(file)
+        known = {"result", "accuracy"} & set(outline(file).keys)
+        lines = first_objects(file) if known else []
         if lines and lines[0].keys() >= TOTALS:
             return Recognized("score", companion="score file: lists failures only, used with its result file")
         is_result = lines and "result" in lines[0] and lines[0].keys() & {"id", "idx"}

@@ -27,6 +27,7 @@ from pairstats.schema import ANSWERED
 
 LINE = frozenset({"schema_version", "evaluation_id", "sample_id", "evaluation"})
 AGGREGATE = frozenset({"schema_version", "evaluation_id"})
+"""Keys that lines and aggregates share."""
 OWN = "pairstats."
 FIELDS: dict[str, tuple[str, ...]] = {
     "item": ("sample_id",),
@@ -66,11 +67,12 @@ class EveryEvalEverReader:
 
     def recognize(self, file: RunFile) -> Recognized | Declined:
         """Look for the keys that the schema requires of a line, or of an aggregate."""
-        line = next((line for line in first_objects(file) if line.keys() >= LINE), None)
-        if line is not None:
-            return Recognized(str(line["schema_version"]), note=_aggregate(file).note)
-        if set(outline(file).keys) >= AGGREGATE and b'"evaluation_results"' in file.head:
-            return Recognized("aggregate", companion="aggregate: totals of the samples beside it")
+        if set(outline(file).keys) >= AGGREGATE:
+            line = next((line for line in first_objects(file) if line.keys() >= LINE), None)
+            if line is not None:
+                return Recognized(str(line["schema_version"]), note=_aggregate(file).note)
+            if b'"evaluation_results"' in file.head:
+                return Recognized("aggregate", companion="aggregate: totals of the samples beside it")
         return Declined("no line has the keys 'schema_version', 'evaluation_id', 'sample_id', 'evaluation'")
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:

@@ -62,11 +62,10 @@ class Entry:
     def means(self) -> dict[str, float | None]:
         """Statistics by name, with the sub-split where a name occurs in several."""
         named = [stat for entry in self.stats for stat in entry.get("stats") or []]
-        named = [stat for stat in named if isinstance(dig(stat, "name", "name"), str)]
-        times = Counter(stat["name"]["name"] for stat in named)
+        times = Counter(str(stat["name"]["name"]) for stat in named)
         found: dict[str, float | None] = {}
         for stat in named:
-            name, part = stat["name"]["name"], dig(stat, "name", "sub_split")
+            name, part = str(stat["name"]["name"]), dig(stat, "name", "sub_split")
             if dig(stat, "name", "perturbation", "computed_on") in _OF_FAMILIES:
                 continue
             mean = stat.get("mean")

@@ -26,21 +26,18 @@ SCALAR = "score"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the cells of a column are.
+    """What the objects of a column hold, where every cell is an object or null.
 
     Attributes
     ----------
-    only_maps : bool
-        Whether every cell is an object or null.
     names : tuple of str
         Names of the columns it would become, in order of appearance.
     own : frozenset of str
         Keys of the objects themselves.
     """
 
-    only_maps: bool = True
-    names: tuple[str, ...] = ()
-    own: frozenset[str] = frozenset()
+    names: tuple[str, ...]
+    own: frozenset[str]
 
 
 def spread(sheet: Sheet, decisive: frozenset[str]) -> Sheet:
@@ -59,13 +56,9 @@ def spread(sheet: Sheet, decisive: frozenset[str]) -> Sheet:
     probed = itertools.islice(sheet.rows(), PROBED_LINES)
     if not any(isinstance(row, dict) and any(isinstance(c, dict) for c in row.values()) for _, row in probed):
         return sheet
-    kinds = {name: _kind(sheet, name) for name in sheet.names}
-    by_model = [name for name, kind in kinds.items() if BY_MODEL.search(name) and kind.names]
-    alone = [
-        name
-        for name, kind in kinds.items()
-        if kind.only_maps and kind.own & decisive and name not in by_model
-    ]
+    kinds = _kinds(sheet)
+    by_model = [name for name in kinds if BY_MODEL.search(name)]
+    alone = [name for name in kinds if kinds[name].own & decisive and name not in by_model]
     if "model" in sheet.names or (len(alone) < 2 and not by_model):
         return sheet
     wide = {name: [f"{name}__{key}" for key in sorted(kinds[name].own)] for name in alone}
@@ -74,17 +67,20 @@ def spread(sheet: Sheet, decisive: frozenset[str]) -> Sheet:
     return Sheet(sheet.form, names, partial(_rows, sheet, by_model, alone))
 
 
-def _kind(sheet: Sheet, name: str) -> Kind:
-    names: dict[str, None] = {}
-    own: set[str] = set()
-    only_maps = True
+def _kinds(sheet: Sheet) -> dict[str, Kind]:
+    """Kind of every column, in one pass."""
+    found: dict[str, dict[str, None]] = {name: {} for name in sheet.names}
+    own: dict[str, set[str]] = {name: set() for name in sheet.names}
+    plain: set[str] = set()
     for _, row in sheet.rows():
-        cell = row.get(name) if isinstance(row, dict) else None
-        only_maps = only_maps and (cell is None or isinstance(cell, dict))
-        if isinstance(cell, dict):
-            names |= dict.fromkeys(_flat(cell))
-            own |= cell.keys()
-    return Kind(only_maps and bool(own), tuple(names) if only_maps else (), frozenset(own))
+        for name, cell in row.items() if isinstance(row, dict) else ():
+            if isinstance(cell, dict):
+                found[name] |= dict.fromkeys(_flat(cell))
+                own[name] |= cell.keys()
+            elif cell is not None:
+                plain.add(name)
+    maps = [name for name in sheet.names if own[name] and name not in plain]
+    return {name: Kind(tuple(found[name]), frozenset(own[name])) for name in maps}
 
 
 def _rows(sheet: Sheet, by_model: list[str], alone: list[str]) -> Rows:

@@ -42,7 +42,8 @@ class OaievalReader:
 
     def recognize(self, file: RunFile) -> Recognized | Declined:
         """Look for the spec of a run, or for events of samples."""
-        lines = first_objects(file)
+        known = b'"spec"' in file.head or b'"event_id"' in file.head
+        lines = first_objects(file) if known else []
         if any(dig(line, "spec", "eval_name") or line.keys() >= EVENT for line in lines):
             report = any("final_report" in line for line in lines)
             return Recognized(

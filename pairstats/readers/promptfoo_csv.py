@@ -107,7 +107,7 @@ def results(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Any]]:
 
 def _layout(header: list[str]) -> Layout:
     starts = [place for place, name in enumerate(header) if OUTPUT.match(name)]
-    ends = [*starts[1:], len(header)]
+    ends = [*starts[1:], len(header)] if starts else []
     blocks = tuple(
         {"": start} | {header[place]: place for place in range(start + 1, end)}
         for start, end in zip(starts, ends, strict=True)

@@ -133,7 +133,7 @@ def touching(decides: Callable[[float], bool]) -> Span:
     low, high = math.log(1e-16), math.log(0.499)
     if not decides(math.exp(high)):
         return Span.at(1.0, EXACT)
-    for _ in range(36):
+    for _ in range(34):
         middle = (low + high) / 2
         low, high = (low, middle) if decides(math.exp(middle)) else (middle, high)
     p = math.exp(high)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-DRAWS = 100_000
+DRAWS = 50_000
 """Draws of every simulation here."""
 
 LARGEST_WORK = 300_000_000

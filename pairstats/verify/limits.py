@@ -17,8 +17,8 @@ from pairstats.verify.laws import DRAWS, resampled_law, simulated, studentized
 
 Floats = NDArray[np.float64]
 
-STEP, DEPTH = 0.05, 42.0
-"""Spacing, and how far below 1, of the nodes of the Gil-Pelaez integral on the logarithmic scale."""
+STEP, FIRST = 0.04, -3.6
+"""Spacing and first node of the Gil-Pelaez integral."""
 
 BOOTSTRAPS = ("percentile", "basic", "bca", "bootstrap-t")
 
@@ -117,15 +117,15 @@ def _lower(share: Floats, n: Floats, kind: str, tail: float) -> float:
     weights = np.append(np.ones(share.size), [1.0] if cp else [0.5, 0.5])
     kinds, where = np.unique(np.round(np.column_stack([values, sizes]), 13), axis=0, return_inverse=True)
     together = np.bincount(where.ravel(), weights).astype(float)
-    return _bisected(lambda t: dirichlet_mean_below(t, kinds[:, 0], together, kinds[:, 1]) - tail)
+    return _crossing(lambda t: dirichlet_mean_below(t, kinds[:, 0], together, kinds[:, 1]) - tail)
 
 
 def dirichlet_mean_below(t: float, values: Floats, weights: Floats, sizes: Floats) -> float:
     r"""P(weighted mean <= t) for Dirichlet weights, by the Gil-Pelaez integral along the real axis.
 
     The event is :math:`\sum c_k \Gamma_k \le 0` with :math:`c_k = n_k (v_k - t)`, whose characteristic
-    function is :math:`\prod (1 - i c_k u)^{-w_k}`; the trapezoid rule in :math:`\log u` converges
-    geometrically. Right to about 1e-14.
+    function is :math:`\prod (1 - i c_k u)^{-w_k}`; with :math:`u = \exp(x - e^{-x})` the trapezoid rule
+    converges geometrically. Right to about 1e-13.
 
     References
     ----------
@@ -140,19 +140,31 @@ def dirichlet_mean_below(t: float, values: Floats, weights: Floats, sizes: Float
         top += 2.0
     # The further out in a tail, the faster the phase turns.
     step = STEP / max(1.0, abs(float(weights @ c)))
-    u = np.exp(np.arange(-DEPTH, top, step))
+    x = np.arange(FIRST, top, step)
+    u, slope = np.exp(x - np.exp(-x)), 1.0 + np.exp(-x)
     turned = np.multiply.outer(u, c)
     size = np.exp(-0.5 * (np.log1p(turned**2) @ weights))
     phase = np.arctan(turned) @ weights
-    below = 0.5 - step * float(size @ np.sin(phase)) / math.pi
+    below = 0.5 - step * float((size * slope) @ np.sin(phase)) / math.pi
     return min(max(below, 0.0), 1.0)
 
 
-def _bisected(excess: Callable[[float], float]) -> float:
+def _crossing(excess: Callable[[float], float]) -> float:
+    """Where an increasing function on [0, 1] crosses 0: halving, then false position with halved weights."""
     low, high = 0.0, 1.0
-    for _ in range(46):
+    for _ in range(8):
         middle = (low + high) / 2
         low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    below, above = excess(low), excess(high)
+    for _ in range(60):
+        point = high - above * (high - low) / (above - below) if above > below else (low + high) / 2
+        value = excess(point)
+        if abs(value) < 1e-15 or high - low < 1e-14:
+            return point
+        if value < 0:
+            low, below, above = point, value, above / 2
+        else:
+            high, above, below = point, value, below / 2
     return (low + high) / 2
 
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from pairstats.intervals import FamilyInterval, IntervalKind, Totals
 from pairstats.numeric.batch import covers_many, margin_p_many, sign_flip_many
-from pairstats.power_questions import Assumed, Question
-from pairstats.power_rule import PowerRule
-from pairstats.verdicts import Claim
-from pairstats.verdicts import _adjust as adjust_claims
+from pairstats.power.questions import Assumed, Question
+from pairstats.protocol.power_rule import PowerRule
+from pairstats.verdicts import Claim, adjust_claims
 
 Floats = np.ndarray
 

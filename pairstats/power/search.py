@@ -9,9 +9,9 @@ import numpy as np
 
 from pairstats.numeric.batch import margin_p_many, sign_flip_many
 from pairstats.numeric.copula import FamilyCopula, Latent
-from pairstats.power_questions import Question
-from pairstats.power_rule import PowerRule
-from pairstats.power_studies import ROUNDING
+from pairstats.power.questions import Question
+from pairstats.power.studies import ROUNDING
+from pairstats.protocol.power_rule import PowerRule
 
 STEPS = 10
 """Halvings: the answer is right to a thousandth of the room there is."""

@@ -12,8 +12,8 @@ from pairstats.contrasts import Trend
 from pairstats.errors import PairstatsError, ProtocolError, listed
 from pairstats.numeric.copula import FamilyCopula
 from pairstats.pairs import Combined, combine
-from pairstats.power_rule import PowerRule
 from pairstats.protocol import Protocol, build_claim, build_comparison
+from pairstats.protocol.power_rule import PowerRule
 from pairstats.protocol.values import ContrastRule, EstimandRule
 from pairstats.simulate import Cell, cell_correlations, cell_rates
 from pairstats.sums import Units

@@ -31,7 +31,7 @@ from jinja2 import TemplateSyntaxError, Undefined, pass_context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pairstats.errors import PairstatsError, listed, one_of
-from pairstats.fill_values import NUMERIC, ROUNDINGS, Faults, Rows, Writer, named_rows
+from pairstats.fill.values import NUMERIC, ROUNDINGS, Faults, Rows, Writer, named_rows
 from pairstats.results import Results
 
 MARKER = re.compile(r"<!--\s*check:\s*(?P<expression>[^\n]+?)\s*=\s*(?P<typed>[-+\u2212]?[\d.,]+)\s*%?\s*-->")

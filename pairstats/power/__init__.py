@@ -18,11 +18,11 @@ import pandas as pd
 from pairstats.errors import ProtocolError
 from pairstats.intervals import IntervalKind
 from pairstats.numeric.intervals import clopper_pearson
-from pairstats.power_questions import Question, questions
-from pairstats.power_rule import PowerRule
-from pairstats.power_search import Design, smallest_difference, smallest_margin
-from pairstats.power_studies import covered_by, family_scores, reached
+from pairstats.power.questions import Question, questions
+from pairstats.power.search import Design, smallest_difference, smallest_margin
+from pairstats.power.studies import covered_by, family_scores, reached
 from pairstats.protocol import Protocol, build_interval
+from pairstats.protocol.power_rule import PowerRule
 from pairstats.result import guarded
 
 Floats = np.ndarray
@@ -120,7 +120,7 @@ def power_of(
 
     Examples
     --------
-    >>> from pairstats.power_rule import PowerRule
+    >>> from pairstats.protocol.power_rule import PowerRule
     >>> from pairstats.protocol import load_protocol
     >>> print(power_of(load_protocol("protocol.toml")))  # doctest: +SKIP
     C1 (code - direct): 60 families x 8 copies x 1 repeat: power 0.93 [0.91, 0.94] for a difference of +0.100

@@ -1,0 +1,144 @@
+"""normalize: from raw run files to one table of records."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pairstats.commands.common import FINDINGS, OK, print_json
+
+MAPPED = (
+    "model", "item", "family", "variant", "condition", "repeat", "split", "category", "run", "platform",
+    "study", "gold", "answer", "outcome", "confidence",
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options, which have the words of `read_runs`."""
+    parser.add_argument(
+        "raw", nargs="+", metavar="RAW", help="files, folders or patterns; MODEL=FILE names a model"
+    )
+    parser.add_argument("-o", "--output", type=Path, help="records file to write (.parquet or .csv)")
+    for name in MAPPED:
+        parser.add_argument(f"--{name}", metavar="PATH", help=argparse.SUPPRESS)
+    columns = parser.add_argument_group(
+        "columns", f"--{', --'.join(MAPPED)}: a dotted path in the raw record, a column, or COLUMN~PATTERN "
+        "whose first group is taken",
+    )  # fmt: skip
+    columns.add_argument(
+        "--set", action="append", default=[], metavar="COLUMN=VALUE", help="a constant column"
+    )
+    columns.add_argument("--score", metavar="NAME", help="primary score, where a file holds several")
+    columns.add_argument("--confidence-scale", action="append", default=[], metavar="[MODEL=]NUMBER",
+                         help="stated confidence that means certainty, for example 100")  # fmt: skip
+    columns.add_argument("--filter", help="filter whose lines are wanted (lm-evaluation-harness)")
+    parser.add_argument(
+        "--answers", metavar="KIND", help="parse and score every reply again: choice, number, text, ..."
+    )
+    parser.add_argument(
+        "--answer-field", metavar="FIELD", help="JSON field that holds the answer; '' for plain text"
+    )
+    parser.add_argument("--options", metavar="PATH", help="option map of an item, for --answers choice")
+    parser.add_argument("--items", type=Path, help="item table (CSV, JSONL, Parquet), joined on the item id")
+    parser.add_argument("--item-key", metavar="COLUMN", help="its id column")
+    parser.add_argument(
+        "--planned", action="store_true", help="items of the table that never ran become absent rows"
+    )
+    parser.add_argument(
+        "--exclude", action="append", default=[], metavar="PATTERN", help="items to leave out, counted"
+    )
+    parser.add_argument("--reader", metavar="NAME", help="use this reader only")
+    parser.add_argument("--keep-going", action="store_true", help="leave broken records out and list them")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Read, say what became of every record, and write."""
+    from pairstats.readers import read_runs
+
+    records = read_runs(
+        _raw_paths(given.raw),
+        **{name: _mapping(getattr(given, name)) for name in (*MAPPED, "options") if getattr(given, name)},
+        set=dict(_pair(text, "--set") for text in given.set), score=given.score, filter=given.filter,
+        confidence_scale=_scales(given.confidence_scale), answers=_answers(given), items=given.items,
+        item_key=given.item_key, planned=given.planned, exclude=given.exclude, reader=given.reader,
+        keep_going=given.keep_going,
+    )  # fmt: skip
+    written = None if given.output is None else str(records.save(given.output))
+    if given.json:
+        counts = records.ledger[["records", "rows", "left_out", "merged"]].sum()
+        print_json({"files": json.loads(records.ledger.to_json(orient="records")),
+                     **{str(name): int(n) for name, n in counts.items()}, "output": written})  # fmt: skip
+    else:
+        print(records.summary())
+        if len(records.left_out):
+            _print_left_out(records.left_out)
+        print(f"written to {written}" if written else "nothing written: name a file with -o")
+    return FINDINGS if given.keep_going and len(records.left_out) else OK
+
+
+def _print_left_out(left_out: Any, most: int = 20) -> None:
+    from pairstats.records import printable
+
+    print("left out:")
+    for row in left_out.head(most).itertuples():
+        print(f"  {printable(str(row.source))}: {printable(str(row.reason))}")
+    if len(left_out) > most:
+        print(f"  and {len(left_out) - most} more; they are all in the metadata of the records file")
+
+
+def _raw_paths(words: Sequence[str]) -> Any:
+    """Paths as given, or a mapping when every one is MODEL=FILE."""
+    from pairstats.errors import PairstatsError
+
+    named = [word.partition("=") for word in words if "=" in word and not Path(word).exists()]
+    if not named:
+        return list(words)
+    if len(named) < len(words):
+        raise PairstatsError("Name the model of every file (MODEL=FILE), or of none.")
+    models = [model for model, _, _ in named]
+    return {model: [path for name, _, path in named if name == model] for model in dict.fromkeys(models)}
+
+
+def _mapping(text: str) -> Any:
+    from pairstats.readers import extract
+
+    column, separator, pattern = text.partition("~")
+    return extract(column, pattern) if separator else text
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    from pairstats.errors import PairstatsError
+
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise PairstatsError(f"{option} must read NAME=VALUE, but got {text!r}.")
+    return name, value
+
+
+def _scales(words: Sequence[str]) -> float | dict[str, float]:
+    from pairstats.errors import PairstatsError
+
+    try:
+        if not words:
+            return 1.0
+        if len(words) == 1 and "=" not in words[0]:
+            return float(words[0])
+        pairs = [_pair(word, "--confidence-scale") for word in words]
+        return {model: float(value) for model, value in pairs}
+    except ValueError as error:
+        if isinstance(error, PairstatsError):
+            raise
+        raise PairstatsError(f"--confidence-scale must be a number, but got {' '.join(words)}.") from None
+
+
+def _answers(given: argparse.Namespace) -> Any:
+    if given.answers is None:
+        return None
+    from pairstats.answers import AnswerFormat
+
+    if given.answer_field is None:
+        return AnswerFormat(given.answers)
+    return AnswerFormat(given.answers, field=given.answer_field or None)
