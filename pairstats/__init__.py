@@ -19,11 +19,17 @@ from pairstats._version import __version__
 
 if TYPE_CHECKING:
     from pairstats import figures, numeric
+    from pairstats.agreement_verbs import agreement, retest, review_curve
     from pairstats.answers import AnswerFormat
     from pairstats.calibration import calibration_curve
+    from pairstats.calibration_verbs import brier_parts, calibration_errors, corp_curve
+    from pairstats.class_verbs import classes
+    from pairstats.composite_verbs import capped, number_correct, weighted
     from pairstats.conditions import Condition
     from pairstats.confidence_verbs import calibration_summary
     from pairstats.contrasts import Interaction, Pairwise, Trend, Versus
+    from pairstats.discrimination_verbs import aurc, auroc, compare_auroc
+    from pairstats.difference import diff_results
     from pairstats.errors import PairingError, PairstatsError, ProtocolError, ReadError, SchemaError
     from pairstats.estimands import AllCorrect, Brier, FlipRate, Mean, Ratio, Share
     from pairstats.exchange import to_every_eval_ever
@@ -31,18 +37,28 @@ if TYPE_CHECKING:
     from pairstats.flip_verbs import flip_table, silent_errors
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
+    from pairstats.missing_verbs import missing_bounds
+    from pairstats.noise_verbs import answer_spread, control_flips, excess_flips
     from pairstats.panel import Panel
+    from pairstats.planning_verbs import bound_plan, design_effects
+    from pairstats.posterior_verbs import probability_better
     from pairstats.power import power_of
     from pairstats.protocol import Protocol, load_protocol
     from pairstats.protocol.power_rule import PowerRule
+    from pairstats.ranking_verbs import omnibus, rank
     from pairstats.readers import extract, read_runs
     from pairstats.records import Records, load_records
+    from pairstats.repeat_verbs import copied_replies, framing_test, pass_rates, variance_parts
     from pairstats.report import write_report
     from pairstats.result import Estimates
     from pairstats.results import Results
     from pairstats.run import run_protocol
     from pairstats.schema import validate
     from pairstats.simulate import StatedConfidence, simulate_records
+    from pairstats.strata_verbs import macro_average, post_stratify
+    from pairstats.together_verbs import simultaneous
+    from pairstats.usage_verbs import usage
+    from pairstats.verify import verify_results
     from pairstats.words import findings
 
 _HOME = {
@@ -58,8 +74,8 @@ _HOME = {
     "Interaction": "contrasts",
     "Mean": "estimands",
     "PairingError": "errors",
-    "Pairwise": "contrasts",
     "PairstatsError": "errors",
+    "Pairwise": "contrasts",
     "Panel": "panel",
     "Protocol": "protocol",
     "ProtocolError": "errors",
@@ -69,27 +85,58 @@ _HOME = {
     "Results": "results",
     "SchemaError": "errors",
     "Share": "estimands",
+    "StatedConfidence": "simulate",
     "Trend": "contrasts",
     "Versus": "contrasts",
+    "agreement": "agreement_verbs",
+    "answer_spread": "noise_verbs",
+    "aurc": "discrimination_verbs",
+    "auroc": "discrimination_verbs",
+    "bound_plan": "planning_verbs",
+    "brier_parts": "calibration_verbs",
     "calibration_curve": "calibration",
+    "calibration_errors": "calibration_verbs",
     "calibration_summary": "confidence_verbs",
+    "capped": "composite_verbs",
+    "classes": "class_verbs",
+    "compare_auroc": "discrimination_verbs",
     "contrast": "infer",
+    "diff_results": "difference",
+    "control_flips": "noise_verbs",
+    "copied_replies": "repeat_verbs",
+    "corp_curve": "calibration_verbs",
+    "design_effects": "planning_verbs",
     "estimate": "infer",
+    "excess_flips": "noise_verbs",
     "extract": "readers",
+    "fill_article": "fill",
     "findings": "words",
     "flip_table": "flip_verbs",
+    "framing_test": "repeat_verbs",
     "load_protocol": "protocol",
     "load_records": "records",
+    "macro_average": "strata_verbs",
+    "missing_bounds": "missing_verbs",
+    "number_correct": "composite_verbs",
+    "omnibus": "ranking_verbs",
+    "pass_rates": "repeat_verbs",
+    "post_stratify": "strata_verbs",
+    "power_of": "power",
+    "probability_better": "posterior_verbs",
+    "rank": "ranking_verbs",
     "read_runs": "readers",
+    "retest": "agreement_verbs",
+    "review_curve": "agreement_verbs",
     "run_protocol": "run",
     "silent_errors": "flip_verbs",
-    "to_every_eval_ever": "exchange",
-    "validate": "schema",
-    "fill_article": "fill",
-    "PowerRule": "protocol.power_rule",
-    "power_of": "power",
-    "StatedConfidence": "simulate",
     "simulate_records": "simulate",
+    "simultaneous": "together_verbs",
+    "to_every_eval_ever": "exchange",
+    "usage": "usage_verbs",
+    "validate": "schema",
+    "verify_results": "verify",
+    "variance_parts": "repeat_verbs",
+    "weighted": "composite_verbs",
     "write_report": "report",
 }
 """Public names and the modules they live in."""

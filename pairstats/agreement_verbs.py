@@ -182,7 +182,9 @@ def _two_levels(panel: Panel, factor: str, first: Any, second: Any) -> tuple[Any
             f"{listed(panel.cells)}. Use panel.by() with the others."
         )
     there = panel.levels(factor)
-    chosen = [there[i] if level is None and len(there) == 2 else level for i, level in ((0, first), (1, second))]
+    chosen = [
+        there[i] if level is None and len(there) == 2 else level for i, level in ((0, first), (1, second))
+    ]
     absent = [level for level in chosen if level not in there]
     if absent or chosen[0] == chosen[1]:
         raise PairstatsError(
@@ -223,9 +225,7 @@ def _retest_rows(
     if not len(merged):
         yield {"estimand": "same_answer", "n_families": 0, "note": "no results: no reply in either run"}
         return
-    first, second = (
-        [None if pd.isna(a) else a for a in merged[name]] for name in ("answer_1", "answer_2")
-    )
+    first, second = ([None if pd.isna(a) else a for a in merged[name]] for name in ("answer_1", "answer_2"))
     families = merged["family"].tolist()
     both = np.array([a is not None and b is not None for a, b in zip(first, second, strict=True)])
     scores = None
@@ -241,11 +241,15 @@ def _retest_rows(
         first, second, families=families, scores=scores, kind=kind, confidence_level=level
     )  # fmt: skip
     lost = (found.n_first_only, found.n_second_only, found.n_neither)
-    note = f"{lost[0]} answered in the first run only, {lost[1]} in the second only" if any(lost[:2]) else None
+    note = (
+        f"{lost[0]} answered in the first run only, {lost[1]} in the second only" if any(lost[:2]) else None
+    )
     counted = {"n_units": found.n_items, "n_missing": sum(lost)}
     yield {"estimand": "same_answer", "note": note, **columns_of(found.agreement), **counted}
     if found.n_items:
-        kappa = cohen_kappa(first, second, families=families, confidence_level=level)
+        pairs = [(a, b, f) for a, b, f, kept in zip(first, second, families, both, strict=True) if kept]
+        one, two, members = (list(side) for side in zip(*pairs, strict=True))
+        kappa = cohen_kappa(one, two, families=members, confidence_level=level)
         yield {"estimand": "cohen_kappa", **agreement_columns(kappa), **counted}
     if found.change is not None:
         yield {"estimand": "score_change", "null": 0.0, **columns_of(found.change), **counted}

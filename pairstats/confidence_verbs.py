@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pairstats._version import __version__
-from pairstats.errors import PairstatsError
+from pairstats.forecasts import NOTHING, forecasts_by_cell
 from pairstats.numeric.calibration_null import CalibrationTest, calibration_test, smooth_ece
 from pairstats.numeric.family import Kind
 from pairstats.numeric.ranking import auroc_interval
@@ -16,6 +15,7 @@ from pairstats.numeric.selective import aurc
 from pairstats.numeric.shares import Share
 from pairstats.numeric.stated_confidence import overconfidence
 from pairstats.panel import Panel
+from pairstats.replies import noted, number, provenance, share_columns, shared_columns
 from pairstats.result import Estimates
 from pairstats.rows import joined
 
@@ -76,34 +76,23 @@ def calibration_summary(
     >>> round(found.where(estimand="gap").frame["estimate"].item(), 3)
     0.35
     """
-    panel.require(confidence, score)
-    names = list(dict.fromkeys([*panel.cells, panel.family, confidence, score]))
-    frame = panel.rows().select(*names).collect().to_pandas()
+    shared = shared_columns(panel, "A summary of confidence", confidence_level)
+    options = {"confident": confident, "unsure": unsure, "kind": kind, "level": confidence_level}
     rows: list[dict[str, Any]] = []
-    for key, part in frame.groupby(list(panel.cells), dropna=False) if panel.cells else [((), frame)]:
-        cell = dict(zip(panel.cells, key, strict=True))
-        stated, right = part[confidence].astype(float), part[score].astype(float)
-        used = (stated.notna() & right.notna()).to_numpy()
-        shared = {
-            **cell, "conf_level": confidence_level, "alternative": "two-sided", "weight": "item",
-            "population": panel.population, "registered": False, "n_units": int(used.sum()),
-            "n_missing": int((~used).sum()),
-        }  # fmt: skip
-        if not used.any():
-            note = "no results: no reply has both a confidence and a score"
-            rows.append(shared | {"estimand": "gap", "n_families": 0, "note": note})
+    for cell in forecasts_by_cell(panel, confidence, score):
+        row = cell.row(shared)
+        if cell.empty:
+            rows.append(row | {"estimand": "gap", "n_families": 0, "note": NOTHING})
             continue
-        values = stated.to_numpy()[used], right.to_numpy()[used]
-        families = part[panel.family].to_numpy()[used]
-        _refuse_partial(score, values[1])
-        options = {"confident": confident, "unsure": unsure, "kind": kind, "level": confidence_level}
-        rows += [shared | row for row in _summary(*values, families, options, n_resamples)]
-    provenance = {
-        "pairstats": __version__, "interval": f"family-{kind}", "confidence_level": confidence_level,
-        "no_answer": panel.no_answer, "population": panel.population, "confident": confident,
-        "unsure": unsure,
-    }  # fmt: skip
-    return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance)
+        rows += [noted(panel, row | one) for one in _summary(*cell.values, options, n_resamples)]
+    settings = provenance(
+        panel,
+        interval=f"family-{kind}",
+        confidence_level=confidence_level,
+        confident=confident,
+        unsure=unsure,
+    )
+    return Estimates.from_rows(rows, factors=panel.cells, provenance=settings)
 
 
 def _summary(
@@ -122,7 +111,7 @@ def _summary(
     for name, one, note in (("auroc", ranked, None), ("aurc", deferred, best)):
         undefined = "limits are the whole range" if one.method.endswith("undefined") else None
         yield {
-            "estimand": name, "estimate": _number(one.value), "conf_low": one.low, "conf_high": one.high,
+            "estimand": name, "estimate": number(one.value), "conf_low": one.low, "conf_high": one.high,
             "method": one.method, "n_families": one.n_families,
             "note": joined([text for text in (note, undefined) if text]),
         }  # fmt: skip
@@ -135,14 +124,8 @@ def _summary(
 
 
 def _share_row(name: str, share: Share) -> dict[str, Any]:
-    row = {"estimand": name, "n_families": share.n_families, "method": share.method}
-    if not share.n_families:
-        return row | {"note": "no results: no reply is in the denominator"}
-    return row | {
-        "estimate": share.value, "conf_low": share.low, "conf_high": share.high,
-        "std_error": _number(share.std_error),
-        "note": f"{share.numerator:.10g} of {share.denominator:.10g}" if name.count("_of_") else None,
-    }  # fmt: skip
+    counted = f"{share.numerator:.10g} of {share.denominator:.10g}" if name.count("_of_") else None
+    return {"estimand": name, "note": counted} | share_columns(share)
 
 
 def _test_row(name: str, test: CalibrationTest) -> dict[str, Any]:
@@ -154,16 +137,3 @@ def _test_row(name: str, test: CalibrationTest) -> dict[str, Any]:
         "p_floor": test.p_value.floor, "alternative": "greater", "method": "simulated calibration",
         "n_families": test.n_families, "seed": test.seed, "note": note,
     }  # fmt: skip
-
-
-def _refuse_partial(score: str, right: np.ndarray) -> None:
-    partial = right[(right != 0) & (right != 1)]
-    if partial.size:
-        raise PairstatsError(
-            f"Column {score!r} must hold 0 or 1, but {partial.size} scores are in between, such as "
-            f"{partial[0]:g}. Threshold partial credit into a score_<name> column, and say so."
-        )
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -117,16 +117,16 @@ class ResultsDiff:
 
     @property
     def summary(self) -> str:
-        """One line: how many rows differ, and what else does."""
+        """One line: how many rows differ, and why."""
         if self.same:
-            beside = f", although the {_and(self.causes)} differ" if self.causes else ""
+            beside = f", although the {_and(self.causes)} changed" if self.causes else ""
             return f"all {self.compared} rows are the same{beside}"
         states = [
             f"{n} {state}"
             for state in ("changed", "added", "removed")
             if (n := sum(row.state == state for row in self.rows))
         ]
-        why = f"the {_and(self.causes)} differ" if self.causes else (
+        why = f"the {_and(self.causes)} changed" if self.causes else (
             "records, protocol and version are the same, so that one table was not made from them"
         )  # fmt: skip
         return f"{_and(states)} of the rows ({self.compared} in both): {why}"
@@ -188,6 +188,31 @@ def diff_results(old: str | Path, new: str | Path) -> ResultsDiff:
     ------
     PairstatsError
         When a folder is no results folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> import pairstats as ps
+    >>> protocol = '''
+    ... [[records.source]]
+    ... path = "rows.csv"
+    ... [[estimand]]
+    ... name = "accuracy"
+    ... kind = "mean"
+    ... '''
+    >>> rows = pd.DataFrame({"family": list("abcd"), "item": list("abcd"), "model": "m", "status": "answered"})
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = Path(name)
+    ...     _ = (folder / "protocol.toml").write_text(protocol)
+    ...     for run, scores in (("old", [1, 1, 1, 0]), ("new", [1, 1, 0, 0])):
+    ...         rows.assign(score=scores).to_csv(folder / "rows.csv", index=False)
+    ...         _ = ps.run_protocol(folder / "protocol.toml", folder / run, report=False)
+    ...     found = diff_results(folder / "old", folder / "new")
+    >>> found.summary
+    '1 changed of the rows (1 in both): the records changed'
+    >>> print(found.rows[0].changes[0])
+    estimate 0.7500 -> 0.5000
     """
     one, two = Results.load(old), Results.load(new)
     records = record_changes(one.folder, two.folder)

@@ -17,7 +17,7 @@ from pairstats.panel import Panel
 from pairstats.questions import Copies, copies_by_cell
 from pairstats.replies import provenance
 from pairstats.result import Estimates
-from pairstats.rows import Asked, joined, numbers
+from pairstats.rows import Asked, families_only, joined, numbers
 
 Parts = dict[str, tuple[np.ndarray, np.ndarray]]
 
@@ -69,6 +69,7 @@ def flip_table(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = pd.DataFrame({"family": ["f", "f", "g", "g"], "item": ["f", "f", "g", "g"], "model": "m",
     ...                      "variant": ["base", "moved"] * 2, "answer": ["A", "B", "C", "C"],
     ...                      "score": [1.0, 0.0, 1.0, 1.0]})
@@ -123,6 +124,7 @@ def silent_errors(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = pd.DataFrame({"family": ["f", "f", "g", "g"], "item": ["f", "f", "g", "g"], "model": "m",
     ...                      "variant": ["base", "moved"] * 2, "answer": ["A", "A", "C", "C"],
     ...                      "score": [0.0, 0.0, 1.0, 1.0]})
@@ -148,6 +150,7 @@ def _asked(
     panel: Panel, column: str, score: str, interval: IntervalKind | str | None, level: float, *, weight: str
 ) -> Asked:
     panel.require(column, score)
+    families_only(panel, "A table of flips and errors")
     return asked_for(panel, Mean(score, weight=weight), interval, level)
 
 

@@ -53,7 +53,8 @@ class Copies:
 
 
 TELL_APART = (
-    'Say what tells the questions of a family apart, for example within="item", or map family= to the question.'
+    'Say what tells the questions of a family apart, for example within="item", or map family= to the '
+    "question."
 )
 ONE_QUESTION = "Give the panel family= a column that names one question, such as the item."
 """Remedy of verbs that take one question a family."""

@@ -88,7 +88,7 @@ def share_columns(share: Share) -> dict[str, Any]:
     """Columns of a share with its family interval; no numbers where nothing is in the denominator."""
     columns: dict[str, Any] = {"n_families": share.n_families, "method": share.method}
     if not share.n_families:
-        return columns | {"note": "no results: nothing is in the denominator"}
+        return columns | {"note": "no results: no reply is in the denominator"}
     return columns | {
         "estimate": share.value, "conf_low": share.low, "conf_high": share.high,
         "std_error": number(share.std_error),

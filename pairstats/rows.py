@@ -16,7 +16,6 @@ from pairstats.panel import Panel
 from pairstats.sums import Cell, Units
 from pairstats.these_cases import these_cases
 
-
 FEW_FAMILIES = 10
 """Below it the population of a claim must be named."""
 APART = 0.25
@@ -79,9 +78,14 @@ def numbers(asked: Asked, totals: Totals, notes: Sequence[str] = ()) -> dict[str
         "estimate": float(totals.num.sum() / totals.den.sum()),
         "std_error": cr2_interval(totals.means, sizes=totals.den).std_error,
         "n_families": len(totals.num),
-        "note": joined([
-            *population_notes(asked.panel, len(totals.num)), *family_notes(totals.den), *limits.notes, *notes
-        ]),
+        "note": joined(
+            [
+                *population_notes(asked.panel, len(totals.num)),
+                *family_notes(totals.den),
+                *limits.notes,
+                *notes,
+            ]
+        ),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 STEPS = ("reading", "estimating", "comparing", "drawing", "reporting")
 EXPLORATORY = "exploratory"
+PROVENANCE = "provenance.json"
 _STALE_FOLDERS = ("figures", EXPLORATORY)
 _STALE_STEMS = ("calibration", "sensitivity")
 
@@ -137,8 +139,6 @@ def write_analysis(analysis: Analysis, output: Path) -> None:
     """
     _clear(output)
     output.mkdir(parents=True, exist_ok=True)
-    provenance = dict(analysis.estimates.provenance)
-    (output / "provenance.json").write_text(_json(provenance), encoding="utf-8")
     _both(analysis.estimates, output / "estimates")
     for stem, part in zip(_STALE_STEMS, (analysis.calibration, analysis.sensitivity), strict=True):
         if part is not None:
@@ -154,6 +154,12 @@ def write_analysis(analysis: Analysis, output: Path) -> None:
         guarded(frame).to_csv(output / f"{name}.csv", index=False, lineterminator="\n")
     records.save(output / "records.parquet")
     _copy_protocol(analysis.protocol, output)
+    files = sorted(path for path in output.rglob("*") if path.is_file() and path.name != PROVENANCE)
+    digests = {
+        path.relative_to(output).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+    provenance = {**analysis.estimates.provenance, "results_sha256": digests}
+    (output / PROVENANCE).write_text(_json(provenance), encoding="utf-8")
 
 
 def _copy_protocol(protocol: Protocol, output: Path) -> None:
@@ -180,7 +186,7 @@ def _clear(output: Path) -> None:
 
 
 def _is_results(folder: Path) -> bool:
-    return (folder / "provenance.json").is_file()
+    return (folder / PROVENANCE).is_file()
 
 
 def _both(estimates: Estimates, stem: Path) -> None:

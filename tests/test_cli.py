@@ -168,3 +168,67 @@ def test_steps_are_shown_on_standard_error(tmp_path: Path, capsys: pytest.Captur
     status, out, _ = run(capsys, "draw", tmp_path / "results", "-o", tmp_path / "figures")
     assert status == 0
     assert len(list((tmp_path / "figures").glob("*.png"))) >= 4
+
+
+POWER = """
+[protocol]
+name = "planned"
+[[records.source]]
+path = "later"
+[[estimand]]
+name = "accuracy"
+kind = "mean"
+[[contrast]]
+name = "C1"
+estimand = "accuracy"
+compare = { factor = "model", level = "a", reference = "b" }
+[power]
+families = [20]
+icc = 0.5
+rho = 0.6
+n_simulations = 100
+[power.rates.accuracy]
+a = 0.9
+b = 0.5
+"""
+
+
+def test_power_before_the_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "protocol.toml"
+    path.write_text(POWER)
+    status, out, _ = run(capsys, "power", path, "--families", 10, 40, "-o", tmp_path / "power", "--seed", 3)
+    assert status == 0
+    assert "40 families x 1 copy x 1 repeat: power" in out
+    assert "seed 3" in out
+    names = {file.name for file in (tmp_path / "power").iterdir()}
+    assert names == {"power.csv", "power.json", "power_curve.png", "power_curve.svg"}
+    status, out, _ = run(capsys, "power", path, "--json")
+    assert [row["families"] for row in json.loads(out)["rows"]] == [20]
+    path.write_text(POWER.replace("icc = 0.5", "icc = 5.0"))
+    status, _, err = run(capsys, "power", path)
+    assert status == 2
+    assert "`icc` must lie in [0, 1]" in err
+    assert "protocol.toml:13: " in err
+
+
+def test_verify_diff_and_fill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = ROOT / "analyses" / "rule_conflicts" / "protocol.toml"
+    for name in ("a", "b"):
+        assert run(capsys, "run", study, "-o", tmp_path / name, "--no-report")[0] == 0
+    status, out, _ = run(capsys, "verify", tmp_path / "a")
+    assert status == 0, out
+    assert "Not proved:" in out
+    status, out, _ = run(capsys, "diff", tmp_path / "a", tmp_path / "b")
+    assert status == 0, out
+    altered = (tmp_path / "b" / "protocol.toml").read_text().replace('"family-jeffreys"', '"family-cp"')
+    (tmp_path / "b" / "protocol.toml").write_text(altered)
+    assert run(capsys, "diff", tmp_path / "a", tmp_path / "b", "--json")[0] == 1
+    article = tmp_path / "article.md"
+    article.write_text('Terse: {{ accuracy["inspect"]["smollm2-terse-t0"].estimate | num(3) }}.\n')
+    status, out, _ = run(capsys, "fill", article, "--results", tmp_path / "a", "-o", tmp_path / "filled.md")
+    assert status == 0
+    assert (tmp_path / "filled.md").read_text() == "Terse: 0.450.\n"
+    article.write_text("{{ accurracy.estimate }}\n")
+    status, _, err = run(capsys, "fill", article, "--results", tmp_path / "a", "-o", tmp_path / "filled.md")
+    assert status == 1
+    assert "article.md:1" in err

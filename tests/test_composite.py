@@ -70,10 +70,10 @@ def test_capped_limits_take_a_half_and_a_quarter_of_the_error():
 def test_capped_interval_covers_where_both_are_equal():
     rng = np.random.default_rng(1)
     truth, covered = 0.9, 0
-    for _ in range(400):
+    for _ in range(150):
         found = capped_score(rng.binomial(2, truth, 36) / 2, rng.binomial(1, truth, 36))
         covered += found.low <= truth <= found.high
-    assert covered / 400 >= 0.955 - 2 * math.sqrt(0.955 * 0.045 / 400)  # methods.md, section j
+    assert covered / 150 >= 0.955 - 2 * math.sqrt(0.955 * 0.045 / 150)  # methods.md, section j
 
 
 def test_number_correct_refuses_gaps_and_counts_all():
@@ -110,10 +110,9 @@ def test_one_stratum_is_the_family_interval_and_two_equal_ones_nearly():
         one = macro_average(scores, ["a"] * 40, kind=kind)
         assert_allclose([one.low, one.high], [exact.low, exact.high], rtol=1e-12)
         assert one.mc_error is None
-    # 16 tasks of 10 items, all right: as 160 items, not dragged down by 16 half families.
-    many = macro_average([1.0] * 160, np.repeat(np.arange(16), 10).tolist(), n_resamples=50_000)
-    whole = family_interval([1.0] * 160)
-    assert abs(many.low - whole.low) < 4 * many.mc_error + 0.001
+    # 16 tasks of 10 items, all right: about as 160 items, not dragged down by 16 half families.
+    many = macro_average([1.0] * 160, np.repeat(np.arange(16), 10).tolist())
+    assert abs(many.low - family_interval([1.0] * 160).low) < 0.005
     assert many.high == 1.0
 
 
@@ -154,11 +153,13 @@ def test_difference_of_opposite_sign_mirrors():
     assert one_sided.low > macro_average(gaps, strata, bounds=(-1, 1)).low
 
 
-@pytest.mark.parametrize(("kind", "least"), [("jeffreys", 0.92), ("cp", 0.94)])
-def test_strata_of_unequal_size_near_a_ceiling_are_covered(kind, least):
+@pytest.mark.parametrize(("kind", "least"), [("jeffreys", 0.94), ("cp", 0.95)])
+@pytest.mark.parametrize(
+    ("sizes", "rates"), [((6, 20, 40), (0.8, 0.95, 0.99)), ((3,) * 12, (0.8,) * 12), ((10, 100), (0.8, 0.99))]
+)
+def test_strata_are_covered(kind, least, sizes, rates):
     rng = np.random.default_rng(7)
-    sizes, rates = (6, 20, 40), (0.8, 0.95, 0.99)
-    strata = np.repeat(np.arange(3), sizes).tolist()
+    strata = np.repeat(np.arange(len(sizes)), sizes).tolist()
     covered = 0
     for _ in range(300):
         scores = np.concatenate([rng.binomial(1, p, n) for p, n in zip(rates, sizes, strict=True)])

@@ -143,7 +143,10 @@ def test_flips_of_several_questions_in_one_family_need_within() -> None:
             "answer": ["x", "y", "x", "z"],
         }
     )  # fmt: skip
-    with pytest.raises(PairingError, match=r"2 items share family='f', model='m', condition='default', variant='base'.*within"):
+    with pytest.raises(
+        PairingError,
+        match=r"2 items share family='f', model='m', condition='default', variant='base'.*within",
+    ):
         value(Panel(rows), FlipRate())
     assert value(Panel(rows), FlipRate(within="item")) == [0.5]
 

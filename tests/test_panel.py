@@ -61,9 +61,7 @@ ESTIMANDS = [
 def test_every_engine_gives_the_same_sums(engine: str, estimand: Mean) -> None:
     def digest(records: object) -> str:
         panel = Panel(records)
-        return Units.collect(
-            panel.rows(), estimand, "family", panel.cells, panel.unit_of(estimand)
-        ).digest()
+        return Units.collect(panel.rows(), estimand, "family", panel.cells, panel.unit_of(estimand)).digest()
 
     assert digest(ENGINES[engine](frame())) == digest(frame().sample(frac=1, random_state=1))
 

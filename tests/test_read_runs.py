@@ -254,7 +254,7 @@ class Letter:
         return known.get(value, value if value in known.values() else None)
 
     def matches(self, answer: str | None, gold: Any, options: Any = None) -> bool:
-        return answer == gold
+        return answer is not None and answer == self.canonical(gold, options)
 
 
 def test_replies_are_read_and_scored_again(tmp_path: Path) -> None:

@@ -82,6 +82,12 @@ def test_reply_of_several_steps_is_not_guessed(tmp_path: Path) -> None:
     assert record.scores == {"match": 1.0}
 
 
+def test_events_of_no_sample_are_counted(tmp_path: Path) -> None:
+    lines = [SPEC, REPORT, asked(0), matched(1), {**event(2, "extra"), "sample_id": None}]
+    records, left_out = read(READER, written(tmp_path, "a.jsonl", lines))
+    assert (len(records), [each.reason for each in left_out]) == (1, ["event of no sample (type 'extra')"])
+
+
 def test_metrics_by_name(tmp_path: Path) -> None:
     lines = [SPEC, REPORT, asked(0), event(1, "metrics", f1=0.5, label="x", ok=True)]
     [record], _ = read(READER, written(tmp_path, "a.jsonl", lines))

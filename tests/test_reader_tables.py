@@ -356,3 +356,12 @@ def test_answers_and_keys_of_long_and_wide_are_the_same() -> None:
     assert set(long[long["item"].isin(wanted)].itertuples(index=False, name=None)) == set(
         wide.itertuples(index=False, name=None)
     )
+
+
+def test_model_columns_of_a_wide_table_can_be_named(tmp_path: Path) -> None:
+    from pairstats.readers import read_runs
+
+    (tmp_path / "wide.csv").write_text("item,hard,alpha,beta\nq1,1,0,1\nq2,0,1,1\n")
+    frame = read_runs(tmp_path / "wide.csv", family="item", models=["alpha", "beta"]).frame
+    assert sorted(frame["model"].unique()) == ["alpha", "beta"]
+    assert frame["score"].sum() == 3

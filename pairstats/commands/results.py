@@ -46,7 +46,7 @@ def diff(given: argparse.Namespace) -> int:
         print_json(found.to_dict())
     else:
         print(found)
-    return OK if found.same else FINDINGS
+    return OK if found.same and not found.causes else FINDINGS
 
 
 def verify(given: argparse.Namespace) -> int:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pairstats.numeric.exact import sign_flip
     from pairstats.numeric.family import dirichlet_weights, family_interval
     from pairstats.numeric.fast_contrasts import many_contrasts
+    from pairstats.numeric.fixed_cases import these_cases_interval
     from pairstats.numeric.flips import flip_rate
     from pairstats.numeric.intervals import (
         clopper_pearson,
@@ -200,6 +201,7 @@ _HOME = {
     "smooth_ece": "calibration_null",
     "stuart_maxwell": "paired_tables",
     "swap_test": "swap",
+    "these_cases_interval": "fixed_cases",
     "tipping_point": "missing",
     "variance_components": "variance",
     "weighted_composite": "composite",

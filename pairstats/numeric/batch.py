@@ -247,11 +247,12 @@ def _tails_block(weights: Floats, shifted: Floats) -> Floats:
     possible = top > 0
     tail = np.zeros(len(weights))
     if possible.any():
-        tail[possible] = _upper_tail(c[possible], weights[possible], top[possible])
+        tail[possible] = upper_tail(c[possible], weights[possible], top[possible])
     return np.where(sign > 0, 1.0 - tail, tail)
 
 
-def _upper_tail(c: Floats, weights: Floats, top: Floats) -> Floats:
+def upper_tail(c: Floats, weights: Floats, top: Floats) -> Floats:
+    """P(sum of c_k Gamma(w_k) > 0) for each row, by the contour integral through its saddle point."""
     c = np.where(weights > 0, c, 0.0)
     saddle = _saddle_points(c, weights, top)
     bend = np.sum(weights * (c / (1 - c * saddle[:, None])) ** 2, axis=1) + 1 / saddle**2

@@ -65,8 +65,8 @@ def tails(confidence_level: float, alternative: str) -> tuple[float | None, floa
     return (alpha, None) if side == "greater" else (None, alpha)
 
 
-def as_scores(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return a new one-dimensional array of finite floats.
+def as_scores(name: str, values: ArrayLike, *, copy: bool = True) -> NDArray[np.float64]:
+    """Return a one-dimensional array of finite floats.
 
     Parameters
     ----------
@@ -74,6 +74,8 @@ def as_scores(name: str, values: ArrayLike) -> NDArray[np.float64]:
         What the caller calls the argument; shown in messages.
     values : array_like, shape (n,)
         Numbers or booleans.
+    copy : bool, default True
+        Whether the array is always a new one. Without it, the caller must not write to it.
 
     Raises
     ------
@@ -90,7 +92,7 @@ def as_scores(name: str, values: ArrayLike) -> NDArray[np.float64]:
     pairstats.errors.PairstatsError: `scores` must hold finite numbers, but position 1 is nan. Drop ...
     """
     try:
-        array = np.array(values, dtype=np.float64)
+        array = np.array(values, dtype=np.float64, copy=True if copy else None)
     except (TypeError, ValueError) as error:
         raise PairstatsError(
             f"`{name}` must be a one-dimensional array of numbers, but got {type(values).__name__} "
@@ -103,8 +105,9 @@ def as_scores(name: str, values: ArrayLike) -> NDArray[np.float64]:
         )
     if array.size == 0:
         raise PairstatsError(f"`{name}` must hold at least one number, but it is empty. Check the filter.")
-    wrong = np.flatnonzero(~np.isfinite(array))
-    if wrong.size:
+    # NaN and infinity both reach the smallest or largest value; no array as large as this one is made.
+    if not (math.isfinite(array.min()) and math.isfinite(array.max())):
+        wrong = np.flatnonzero(~np.isfinite(array))
         shown = ", ".join(f"position {i} is {array[i]}" for i in wrong[:3].tolist())
         more = f" and {wrong.size - 3} more" if wrong.size > 3 else ""
         raise PairstatsError(
@@ -124,14 +127,14 @@ def as_sizes(sizes: ArrayLike | None, n: int) -> NDArray[np.float64]:
     """
     if sizes is None:
         return np.ones(n)
-    array = as_scores("sizes", sizes)
+    array = as_scores("sizes", sizes, copy=False)
     if array.size != n:
         raise PairstatsError(
             f"`sizes` must have one entry for each of the {n} scores, but it has {array.size}. "
             "Pass the number of decisions behind each family score, in the same order."
         )
-    wrong = np.flatnonzero(array <= 0)
-    if wrong.size:
+    if array.min() <= 0:
+        wrong = np.flatnonzero(array <= 0)
         raise PairstatsError(
             f"`sizes` must be positive, but positions {listed(wrong.tolist())} are not. "
             "Leave out families without a decision, and count them."
@@ -195,8 +198,8 @@ def check_bounds(scores: NDArray[np.float64], bounds: Sequence[float]) -> tuple[
             "Pass (0, 1) for shares, (-1, 1) for differences of shares."
         )
     slack = 1e-12 * max(high - low, abs(low), abs(high))
-    wrong = np.flatnonzero((scores < low - slack) | (scores > high + slack))
-    if wrong.size:
+    if scores.size and (scores.min() < low - slack or scores.max() > high + slack):
+        wrong = np.flatnonzero((scores < low - slack) | (scores > high + slack))
         shown = ", ".join(f"position {i} is {scores[i]:.6g}" for i in wrong[:3].tolist())
         more = f" and {wrong.size - 3} more" if wrong.size > 3 else ""
         raise PairstatsError(

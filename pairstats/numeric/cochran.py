@@ -106,7 +106,7 @@ def cochran_q(
     >>> round(test.statistic, 3), round(test.p_value, 4), test.method
     (6.0, 0.0741, 'exact')
     """
-    table = _family_totals(scores, families)
+    table = family_totals(scores, families)
     k = table.shape[1]
     centred = table - table.mean(axis=1, keepdims=True)
     informative = np.abs(centred).max(axis=1) > 1e-12 * max(1.0, float(np.abs(table).max()))
@@ -141,7 +141,8 @@ def cochran_q(
     return CochranTest(statistic, p, k - 1, rows.shape[0], chosen, mc_error)
 
 
-def _family_totals(scores: ArrayLike, families: Sequence[Hashable] | NDArray[Any] | None) -> Floats:
+def family_totals(scores: ArrayLike, families: Sequence[Hashable] | NDArray[Any] | None) -> Floats:
+    """Add the rows of each family up; without families every row is its own."""
     table = np.array(scores, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] < 2:
         raise PairstatsError(

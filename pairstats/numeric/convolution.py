@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, irfft2, next_fast_len, rfft, rfft2
-from scipy.special import gammaln, logsumexp, xlog1py, xlogy
+from scipy.special import gammaln, xlog1py, xlogy
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -16,7 +16,7 @@ _LOG_TAIL = 70.0
 """Mass left outside a window on either side is below exp(-70) = 4e-31."""
 _LOG_NEGLIGIBLE = -50.0
 """A composition rarer than exp(-50) = 2e-22 is left out where there are too many to keep all."""
-_DIRECT_LENGTH = 8192
+_DIRECT_LENGTH = 2048
 """Longest law built from positive terms only; a longer one takes one Fourier transform."""
 _MARGIN = 100
 """Points that a fine lattice holds beyond the window on either side."""
@@ -111,11 +111,18 @@ def sum_window(values: FloatArray, probability: FloatArray, draws: int) -> tuple
     if deviation == 0:
         return draws * centre, draws * centre
     tilt = np.geomspace(0.05, 50, 50) / deviation
-    upper = draws * logsumexp(np.multiply.outer(tilt, offset), b=probability, axis=1)
-    lower = draws * logsumexp(np.multiply.outer(-tilt, offset), b=probability, axis=1)
+    upper = draws * _log_mean_exp(np.multiply.outer(tilt, offset), probability)
+    lower = draws * _log_mean_exp(np.multiply.outer(-tilt, offset), probability)
     low = draws * centre - float(np.min((lower + _LOG_TAIL) / tilt))
     high = draws * centre + float(np.min((upper + _LOG_TAIL) / tilt))
     return max(low, draws * float(values.min())), min(high, draws * float(values.max()))
+
+
+def _log_mean_exp(exponents: FloatArray, probability: FloatArray) -> FloatArray:
+    """Logarithm of the mean of exponentials over the last axis, without overflow."""
+    largest = exponents.max(axis=1)
+    found: FloatArray = largest + np.log(np.exp(exponents - largest[:, None]) @ probability)
+    return found
 
 
 def lattice_power(
@@ -140,12 +147,15 @@ def lattice_power(
         The smallest sum held.
     law : ndarray of float, shape (L,)
         Probability of ``start, start + 1, ...``. Relative accuracy throughout where the longest sum is
-        below 8192 (positive terms only); else absolute accuracy of about 1e-16. Or None instead of both
-        where the window is too long.
+        below 2048 (positive terms only), and for two values; else absolute accuracy of about 1e-16. Or
+        None instead of both where the window is too long.
     """
     longest = draws * int(steps.max())
     if int(steps.max()) == 1:
-        return 0, binomial_pmf(np.arange(draws + 1), draws, float(probability @ steps))
+        first, last = 0, draws
+        if draws >= _DIRECT_LENGTH:
+            first, last = map(round, sum_window(steps.astype(np.float64), probability, draws))
+        return first, binomial_pmf(np.arange(first, last + 1), draws, float(probability @ steps))
     if longest < _DIRECT_LENGTH:
         return 0, _positive_power(np.bincount(steps, weights=probability).astype(np.float64), draws)
     low, high = sum_window(steps.astype(np.float64), probability, draws)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError
 from pairstats.numeric.checks import as_count
-from pairstats.numeric.lattice import snapped
+from pairstats.numeric.lattice import snapped, snapped_counts
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -65,9 +65,42 @@ def family_types(totals: ArrayLike) -> FamilyTypes:
     ([[1.0, 2.0], [2.0, 2.0]], [1, 2], [1, 0, 1])
     """
     rows = _as_table(totals)
-    columns = np.column_stack([snapped(column) for column in rows.T])
-    distinct, index, counts = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
-    return FamilyTypes(totals=distinct, counts=counts.astype(np.int64), index=index.reshape(-1))
+    index = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        _, code = np.unique(snapped(column), return_inverse=True)
+        # The types so far, each split by this column; numbered in the order of the rows of totals.
+        _, index = np.unique(index * len(rows) + code.reshape(-1), return_inverse=True)
+        index = index.reshape(-1)
+    counts = np.bincount(index).astype(np.int64)
+    first = np.empty(counts.size, dtype=np.int64)
+    first[index[::-1]] = np.arange(len(rows))[::-1]
+    snapped_rows = np.column_stack([snapped(column)[first] for column in rows.T])
+    return FamilyTypes(totals=snapped_rows, counts=counts, index=index)
+
+
+def type_counts(*columns: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Types of family and their counts, as `family_types`, where it does not matter which family is which.
+
+    Much faster where all but one of the columns are constant (families of one size). Columns are finite, of
+    equal length, and checked by the caller.
+
+    Examples
+    --------
+    >>> types, counts = type_counts(np.array([2.0, 1.0, 2.0]), np.array([2.0, 2.0, 2.0]))
+    >>> types.tolist(), counts.tolist()
+    ([[1.0, 2.0], [2.0, 2.0]], [1, 2])
+    """
+    varying = [place for place, column in enumerate(columns) if column.min() != column.max()]
+    if len(varying) > 1:
+        types = family_types(np.column_stack(columns))
+        return types.totals, types.counts
+    first = np.array([[column[0] for column in columns]])
+    if not varying:
+        return first, np.array([columns[0].size], dtype=np.int64)
+    values, counts = snapped_counts(columns[varying[0]])
+    distinct = np.repeat(first, values.size, axis=0)
+    distinct[:, varying[0]] = values
+    return distinct, counts
 
 
 def bootstrap_weights(counts: ArrayLike, *, n_resamples: int, rng: Any = None) -> IntArray:
@@ -203,8 +236,8 @@ def _as_table(totals: ArrayLike) -> FloatArray:
             f"`totals` must have a row for each of one or more families, but has shape {np.shape(totals)}. "
             "Pass an array of shape (families,) or (families, measures)."
         )
-    wrong = np.flatnonzero(~np.isfinite(table).all(axis=1))
-    if wrong.size:
+    if not np.isfinite(table).all():
+        wrong = np.flatnonzero(~np.isfinite(table).all(axis=1))
         raise PairstatsError(
             f"`totals` must be finite, but {wrong.size} families are not, the first at position {wrong[0]}. "
             "Drop what is missing, and count it, before calling."

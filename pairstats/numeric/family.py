@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import Interval, as_count, as_scores, as_sizes, check_bounds, tails
 from pairstats.numeric.dirichlet import dirichlet_mean_quantile, merged
+from pairstats.numeric.kinds import FamilyKinds, family_kinds
 
 Floats = NDArray[np.float64]
 Kind = Literal["jeffreys", "cp"]
@@ -89,8 +90,10 @@ def family_interval(
     distribution with :math:`w = 1/2` at either end; the lower limit is the lower end of the range if
     every family is there, and likewise above. See the module docstring for sources and status.
 
-    Computed by `pairstats.numeric.dirichlet` without random numbers: a few milliseconds, for 1e5 families
-    that all differ about a second.
+    Computed by `pairstats.numeric.dirichlet` without random numbers, in a few milliseconds. Above 1,000
+    different scores (of families of one size) they are moved to two points in each of 500 cells of the
+    range, which keep the mean, variance and skewness in each cell: limits of 2,000 to 100,000 families moved
+    by less than 1e-9 of their distance.
 
     Examples
     --------
@@ -113,13 +116,13 @@ def family_interval(
     low, high = check_bounds(values, bounds)
     below, above = tails(confidence_level, alternative)
     pseudo = _pseudo_size(pseudo_size, counts, kind)
-    unit = _unit_scores(values, low, high)
+    types = family_kinds(_unit_scores(values, low, high), counts)
 
     lower, upper = 0.0, 1.0
     if below is not None:
-        lower = _lower_limit(unit, counts, pseudo, kind, below)
+        lower = _lower_limit(types, pseudo, kind, below)
     if above is not None:
-        upper = 1.0 - _lower_limit(1.0 - unit, counts, pseudo, kind, above)
+        upper = 1.0 - _lower_limit(types.mirrored(), pseudo, kind, above)
     return Interval(
         low=_from_unit(lower, low, high),
         high=_from_unit(upper, low, high),
@@ -227,12 +230,12 @@ def _from_unit(share: float, low: float, high: float) -> float:
     return low if share == 0.0 else high if share == 1.0 else low + share * (high - low)
 
 
-def _lower_limit(unit: Floats, sizes: Floats, pseudo: float, kind: Kind, tail: float) -> float:
+def _lower_limit(types: FamilyKinds, pseudo: float, kind: Kind, tail: float) -> float:
     """Lower limit on [0, 1]; the upper one is the lower one of the mirrored scores."""
-    if not unit.any():
+    if not types.unit.any():
         return 0.0
     ends = [0.0, 1.0] if kind == "jeffreys" else [0.0]
-    values = np.concatenate([unit, ends])
-    counts = np.concatenate([sizes, [pseudo] * len(ends)])
-    weights = np.concatenate([np.ones(unit.size), [PSEUDO_WEIGHT[kind]] * len(ends)])
+    values = np.concatenate([types.unit, ends])
+    counts = np.concatenate([types.sizes, [pseudo] * len(ends)])
+    weights = np.concatenate([types.weights, [PSEUDO_WEIGHT[kind]] * len(ends)])
     return dirichlet_mean_quantile(tail, *merged(values, weights, counts))

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, expit, logit
 
 from pairstats.errors import one_of
-from pairstats.numeric.batch import _upper_tail as upper_tails
 from pairstats.numeric.batch import sign_flip_many
+from pairstats.numeric.batch import upper_tail as upper_tails
 from pairstats.numeric.checks import as_sizes, check_bounds, tails
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import KINDS, PSEUDO_WEIGHT

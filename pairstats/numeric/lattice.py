@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+_BLOCK = 2**14
+"""Numbers sorted at a time."""
+
 
 def common_lattice(values: ArrayLike, rtol: float = 1e-9, max_steps: int = 100_000) -> float | None:
     """Return the largest spacing that every value is a whole multiple of.
@@ -111,9 +114,42 @@ def snapped(values: ArrayLike, rtol: float = 1e-12) -> FloatArray:
     distinct, position = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
     if distinct.size == 0:
         return distinct
+    starts, run = _runs(distinct, rtol)
+    snapped_values: FloatArray = distinct[starts[run[position]]]
+    return snapped_values
+
+
+def snapped_counts(values: ArrayLike, rtol: float = 1e-12) -> tuple[FloatArray, IntArray]:
+    """Return the distinct values of `snapped`, ascending, and how many there are of each.
+
+    Examples
+    --------
+    >>> distinct, counts = snapped_counts([0.3, 0.1 + 0.2, 0.1])
+    >>> distinct.tolist(), counts.tolist()
+    ([0.1, 0.3], [1, 2])
+    """
+    distinct, counts = _distinct(np.asarray(values, dtype=np.float64))
+    if distinct.size == 0:
+        return distinct, counts
+    starts, run = _runs(distinct, rtol)
+    return distinct[starts], np.bincount(run, weights=counts).astype(np.int64)
+
+
+def _distinct(values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Distinct values and their counts; in blocks that stay in the cache where they are few."""
+    blocks = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
+    if len(blocks) > 1 and 4 * np.unique(blocks[0]).size < _BLOCK:
+        found = [np.unique(block, return_counts=True) for block in blocks]
+        distinct, place = np.unique(np.concatenate([own for own, _ in found]), return_inverse=True)
+        counts = np.bincount(place.reshape(-1), weights=np.concatenate([count for _, count in found]))
+        return distinct, np.rint(counts).astype(np.int64)
+    distinct, counts = np.unique(values, return_counts=True)
+    return distinct, counts.astype(np.int64)
+
+
+def _runs(distinct: FloatArray, rtol: float) -> tuple[IntArray, IntArray]:
+    """Where runs of ascending values closer than `rtol` begin, and the run of each value."""
     # Halved before subtracting, so that opposite values near the largest float do not overflow.
     gap = np.diff(distinct / 2) > rtol / 2 * np.max(np.abs(distinct))
     starts = np.flatnonzero(np.concatenate(([True], gap)))
-    run = np.cumsum(np.concatenate(([0], gap)))
-    snapped_values: FloatArray = distinct[starts[run[position]]]
-    return snapped_values
+    return starts.astype(np.int64), np.cumsum(np.concatenate(([0], gap))).astype(np.int64)

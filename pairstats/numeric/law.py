@@ -18,7 +18,7 @@ from pairstats.numeric.convolution import (
     lattice_power_2d,
     smooth_power,
 )
-from pairstats.numeric.draws import family_types
+from pairstats.numeric.draws import type_counts
 from pairstats.numeric.lattice import common_lattice, lattice_steps
 
 FloatArray = NDArray[np.float64]
@@ -239,17 +239,17 @@ def exact_law(totals: ArrayLike, *, sizes: ArrayLike | None = None) -> Law | Rat
     >>> round(law.cdf(0.7625), 4)
     0.0271
     """
-    scores = as_scores("totals", totals)
+    scores = as_scores("totals", totals, copy=False)
     check_magnitude("totals", scores)
     counts = as_sizes(sizes, scores.size)
-    types = family_types(np.column_stack([scores, counts]))
-    s, n = types.totals.T
+    types, families = type_counts(scores, counts)
+    s, n = types.T
     ratio = s / n
     if np.ptp(ratio) <= _TIE * np.max(np.abs(ratio)):
         return Law(ratio[:1], np.ones(1), "one point")
     if np.ptp(n) == 0:
-        return _mean_law(s, float(n[0]), types.counts)
-    return _ratio_law(types.totals, types.counts)
+        return _mean_law(s, float(n[0]), families)
+    return _ratio_law(types, families)
 
 
 def check_magnitude(name: str, values: FloatArray) -> None:
@@ -262,7 +262,7 @@ def check_magnitude(name: str, values: FloatArray) -> None:
         ...
     pairstats.errors.PairstatsError: `scores` must be at most 1e50 and, unless all 0, reach 1e-50 ...
     """
-    largest = float(np.max(np.abs(values)))
+    largest = max(float(values.max()), -float(values.min()))
     if largest > 1e50 or 0 < largest < 1e-50:
         raise PairstatsError(
             f"`{name}` must be at most 1e50 and, unless all 0, reach 1e-50 in size, but the largest is "

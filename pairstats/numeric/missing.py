@@ -172,12 +172,12 @@ def paired_manski_bounds(
         )
     here, there = ~np.isnan(one), ~np.isnan(other)
     both = here & there
+    for name, x in (("first", one[here]), ("second", other[there])):
+        _in_range(name, x, bounds)
     a, b = (
         manski_bounds(float(x[k].sum()), int(k.sum()), x.size, bounds=bounds)
         for x, k in ((one, here), (other, there))
     )
-    for name, x in (("first", one[here]), ("second", other[there])):
-        _in_range(name, x, bounds)
     return PairedBounds(
         complete_pair=float((one[both] - other[both]).mean()) if both.any() else math.nan,
         available_case=a.observed - b.observed,

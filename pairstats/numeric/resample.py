@@ -23,7 +23,7 @@ from pairstats.numeric.checks import (
     tails,
 )
 from pairstats.numeric.draws import bootstrap_replicates, derived_seed
-from pairstats.numeric.lattice import snapped
+from pairstats.numeric.lattice import snapped_counts
 from pairstats.numeric.law import check_magnitude, exact_law
 from pairstats.numeric.limits import (
     jackknife_acceleration,
@@ -242,7 +242,8 @@ def _from_exact_law(asked: BootstrapInterval, pairs: FloatArray) -> BootstrapInt
     law = exact_law(pairs[:, 0], sizes=pairs[:, 1])
     bias = float(ndtri(law.mid_cdf(asked.estimate)))
     ends = tails(asked.confidence_level, asked.alternative)
-    levels = limit_levels(asked.method, ends, bias, jackknife_acceleration(*pairs.T))
+    acceleration = jackknife_acceleration(*pairs.T) if asked.method == "bca" else 0.0
+    levels = limit_levels(asked.method, ends, bias, acceleration)
     low, high = limits_at(levels, law.quantile, asked.method, asked.estimate)
     return replace(asked, low=low, high=high, std_error=law.std)
 
@@ -308,7 +309,10 @@ def _from_replicates(
 def _whole(totals: FloatArray) -> FloatArray:
     """Make totals whole that are so but for the rounding of mean times size."""
     nearest = np.rint(totals)
-    return np.where(np.abs(totals - nearest) <= 1e-12 * np.abs(nearest), nearest, totals)
+    away = totals - nearest
+    if not away.any():
+        return nearest
+    return np.where(np.abs(away) <= 1e-12 * np.abs(nearest), nearest, totals)
 
 
 def _linear_quantile(ordered: FloatArray, level: float) -> float:
@@ -325,7 +329,7 @@ def _standard_deviation(values: FloatArray) -> float:
 
 def _off_mode(scores: FloatArray) -> int:
     """Count the families whose score differs from the commonest."""
-    _, counts = np.unique(snapped(scores), return_counts=True)
+    _, counts = snapped_counts(scores)
     return int(scores.size - counts.max())
 
 

@@ -28,6 +28,9 @@ Kind = Literal["jeffreys", "cp"]
 
 DRAWS = 20_000
 
+LEAST_WEIGHT = 0.1
+"""Dirichlet weight of a family in a stratum of two; one family alone shows no spread."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StratifiedMean(Interval):
@@ -137,11 +140,15 @@ def macro_average(
 
     Notes
     -----
-    Quantiles of :math:`\sum_s \omega_s \sum_i D_{si} n_{si} x_{si} / \sum_i D_{si} n_{si}`. In the "cp" kind
-    one pseudo-family of weight 1 joins the stratum in which a family weighs most, where an unseen failure
-    would cost most; in the "jeffreys" kind stratum s gets pseudo-families of weight :math:`\omega_s / 2` at
-    either end, half a family in all. A whole pseudo-family in each stratum would drag many strata near a
-    ceiling away from it. Rests on simulation, as the family interval for unequal sizes does.
+    Quantiles of :math:`\sum_s \omega_s \sum_i D_{si} n_{si} x_{si} / \sum_i D_{si} n_{si}`, with independent
+    Dirichlet weights in each stratum. In the "cp" kind one pseudo-family of weight 1 joins the stratum in
+    which a family weighs most, where an unseen failure would cost most; in the "jeffreys" kind half a
+    pseudo-family at either end is shared out in proportion to the weight of a family. A whole one in each
+    stratum would drag many strata near a ceiling away from it. The weight of a family of stratum s is
+    :math:`1 - 2 (1 - \sum \omega^2) / G_s` in place of 1: the spread of a sum of many means is that of
+    :math:`s^2 / G_s`, without the skewness that makes up for the difference where there is one. Rests on
+    simulation (13 designs of 2 to 30 strata, 3 to 100 families each: coverage .94 to .99 for "jeffreys",
+    .95 to 1 for "cp"). A stratum of one family shows no spread: merge it with another.
 
     Examples
     --------
@@ -285,16 +292,19 @@ def _drawn_limits(
 ) -> tuple[tuple[float, float], float]:
     """Limits on the unit range, and the larger of their Monte-Carlo errors."""
     values = {"low": np.zeros(draws), "high": np.zeros(draws)}
-    heaviest = max(range(len(parts)), key=lambda s: parts[s].leverage)
+    leverage = np.array([part.leverage for part in parts])
+    heaviest, half_shares = int(leverage.argmax()), leverage / leverage.sum() / 2
+    spread_over = 1.0 - sum(part.weight**2 for part in parts)
     for s, part in enumerate(parts):
-        weights = rng.standard_gamma(part.counts, (draws, part.counts.size))
+        shrink = max(1.0 - 2.0 * spread_over / part.counts.sum(), LEAST_WEIGHT)
+        weights = rng.standard_gamma(shrink * part.counts, (draws, part.counts.size))
         own, size = weights @ (part.sizes * part.unit), weights @ part.sizes
         if kind == "cp":
             extra = part.sizes.max() * rng.standard_exponential(draws) * (s == heaviest)
             worst, best = own / (size + extra), (own + extra) / (size + extra)
         else:
             mean_size = float(part.counts @ part.sizes / part.counts.sum())
-            ends = mean_size * rng.standard_gamma(part.weight / 2, (2, draws))
+            ends = mean_size * rng.standard_gamma(half_shares[s], (2, draws))
             worst = best = (own + ends[1]) / (size + ends.sum(axis=0))
         values["low"] += part.weight * worst
         values["high"] += part.weight * best

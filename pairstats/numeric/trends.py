@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_alternative, check_bounds
-from pairstats.numeric.cochran import _family_totals as family_totals
+from pairstats.numeric.cochran import family_totals as family_totals
 from pairstats.numeric.draws import derived_seed
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import family_interval

@@ -78,6 +78,10 @@ class PowerRule:
             )
         if self.n_simulations < 100:
             raise ProtocolError(f"[power] `n_simulations` must be at least 100, but is {self.n_simulations}.")
+        latent = self.rho.values() if isinstance(self.rho, dict) else [self.rho]
+        for name, values in (("icc", [self.icc]), ("rho", latent), ("instability", [self.instability])):
+            if not all(0 <= value <= 1 for value in values):
+                raise ProtocolError(f"[power] `{name}` must lie in [0, 1], but is {getattr(self, name)}.")
         if not 0 < self.target < 1:
             raise ProtocolError(f"[power] `target` must lie between 0 and 1, but is {self.target}.")
 

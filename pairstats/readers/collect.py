@@ -63,6 +63,7 @@ def read_runs(
     set: Mapping[str, Any] | None = None,
     extra: Mapping[str, Path] | None = None,
     reader: str | None = None,
+    models: Sequence[str] = (),
     keep_going: bool = False,
     progress: bool | None = None,
 ) -> Records:
@@ -114,6 +115,8 @@ def read_runs(
         Further columns to keep.
     reader : str, optional
         Name of the one reader to use.
+    models : sequence of str
+        Columns of a wide table that hold one model each, where they cannot be told.
     keep_going : bool, default False
         Leave out and count broken records and files instead of refusing.
     progress : bool, optional
@@ -171,7 +174,15 @@ def read_runs(
         raise PairstatsError("`planned` needs the item table that holds the plan, but `items` was not given.")
     names = {name_of(path) for path in columns.values()} | ({score} if score else frozenset())
     reading = Reading(
-        tuple(sorted(names)), ReadOptions(score, filter, answers is not None, keep_going), reader
+        tuple(sorted(names)),
+        ReadOptions(
+            score=score,
+            filter=filter,
+            rescored=answers is not None,
+            keep_going=keep_going,
+            models=(models,) if isinstance(models, str) else tuple(models),
+        ),
+        reader,
     )
     drafts, tallies = _read_all(find_files(paths), reading, progress)
     pairing.map_item(drafts, columns.get("item"), Context(None, tallies))

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pairstats.errors import ReadError
+from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real, whole
@@ -85,7 +85,10 @@ class EveryEvalEverReader:
                 yield line
             elif not name:
                 if not options.keep_going:
-                    raise ReadError(f"{source} must have the keys {sorted(LINE)}, but has {list(line)[:8]}.")
+                    raise ReadError(
+                        f"{source} must have the keys {listed(sorted(LINE), 9)}, but has {listed(line, 8)}. "
+                        "Remove the line, or pass keep_going=True to leave such lines out and count them."
+                    )
                 yield LeftOut(source, "not a line of the schema")
             elif groups[name].line == number:
                 yield _record(file, source, line, groups[name].scores, aggregate)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pairstats.errors import ReadError
+from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import MISSING, as_text
 from pairstats.readers.jsonlines import dig, first_objects, objects, whole
@@ -20,8 +20,6 @@ from pairstats.readers.rowlog import Scores, first, present, score_of, state
 EVENT = frozenset({"event_id", "sample_id", "type", "data"})
 SCORED = ("match", "metrics", "cond_logp", "pick_option")
 TOKENS = {"input_tokens": ("usage.prompt_tokens",), "output_tokens": ("usage.completion_tokens",)}
-OTHER = ("raw_sample", "embedding", "extra", "function_call")
-"""Types of events that hold neither reply nor score."""
 
 
 @dataclass(slots=True)
@@ -63,10 +61,13 @@ class OaievalReader:
                 common = {"model": _model(line["spec"]), "study": line["spec"].get("eval_name")}
             elif line.keys() >= EVENT and line["sample_id"] is not None:
                 _collect(samples.setdefault(str(line["sample_id"]), Sample(number)), line)
-            elif "final_report" not in line and line.get("type") not in OTHER:
+            elif "event_id" in line:
+                yield LeftOut(source, f"event of no sample (type {line.get('type')!r})")
+            elif "final_report" not in line:
                 if not options.keep_going:
                     raise ReadError(
-                        f"{source} must be an event of a sample, but has the keys {list(line)[:8]}."
+                        f"{source} must be an event of a sample, but has the keys {listed(line, 8)}. Remove "
+                        "the line, or pass keep_going=True to leave such lines out and count them."
                     )
                 yield LeftOut(source, "not an event of a sample")
         for name, sample in samples.items():

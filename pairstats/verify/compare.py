@@ -66,7 +66,7 @@ LEFT = ("tipping_point", "mc_error", "seed", "note")
 
 
 def verify_results(folder: str | Path) -> Verification:
-    """Recompute the main table of a results folder by a second, independent path.
+    r"""Recompute the main table of a results folder by a second, independent path.
 
     Parameters
     ----------
@@ -89,6 +89,27 @@ def verify_results(folder: str | Path) -> Verification:
     Counts must be equal. Estimates, bounds and statistics may differ by 1e-12, limits by 1e-9, p-values by
     1e-8 of themselves. Numbers that the first path simulates, or that have no closed form, must lie within
     five Monte-Carlo errors, or inside a bracket that is proved to hold the exact value; the check says so.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pairstats as ps
+    >>> protocol = '''
+    ... [[records.source]]
+    ... path = "rows.csv"
+    ... [[estimand]]
+    ... name = "accuracy"
+    ... kind = "mean"
+    ... '''
+    >>> rows = [f"f{i},q{i},m,answered,{i % 3 > 0:d}" for i in range(12)]
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = Path(name)
+    ...     _ = (folder / "rows.csv").write_text("\n".join(["family,item,model,status,score", *rows]))
+    ...     _ = (folder / "protocol.toml").write_text(protocol)
+    ...     _ = ps.run_protocol(folder / "protocol.toml", folder / "results", report=False)
+    ...     found = verify_results(folder / "results")
+    >>> found.ok, found.rows
+    (True, 1)
     """
     folder = Path(folder)
     declared = read_declared(folder / "protocol.toml")

@@ -119,7 +119,7 @@ def read_declared(path: Path) -> Declared:
     Raises
     ------
     PairstatsError
-        When there is no such file, or it is not TOML.
+        When there is no such file, or it is no protocol.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -129,6 +129,15 @@ def read_declared(path: Path) -> Declared:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PairstatsError(f"{path.name} must be TOML, but is not: {error}.") from error
+    try:
+        return _declared(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PairstatsError(
+            f"{path.name} must be a protocol that was run, but cannot be one: {error!r}. Run it again."
+        ) from error
+
+
+def _declared(content: Mapping[str, Any]) -> Declared:
     design = content.get("design", {})
     quantities = tuple(_quantity(rule) for rule in content.get("estimand", []))
     by_name = {each.name: each for each in quantities}
@@ -145,7 +154,7 @@ def read_declared(path: Path) -> Declared:
         questions=tuple(_question(rule, by_name) for rule in content.get("contrast", [])),
         multiplicity=content.get("multiplicity", {}),
         minimum=float(design.get("minimum", 0.8)),
-        digest=digest_of({k: v for k, v in content.items() if k not in ("deviation", "exploratory")}),
+        digest=digest_of({k: v for k, v in content.items() if k not in ("deviation", "exploratory", "power")}),
         raw=content,
     )
 

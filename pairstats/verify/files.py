@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pairstats.errors import PairstatsError
 from pairstats.verify.declared import Declared, digest_of
 from pairstats.verify.result import Check, Difference, Unchecked
 
@@ -49,7 +50,10 @@ def file_checks(folder: Path, declared: Declared, records: pa.Table) -> Outcome:
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
-    content = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise PairstatsError(f"{path.name} must be JSON, but is not: {error}.") from error
     return content if isinstance(content, dict) else {}
 
 

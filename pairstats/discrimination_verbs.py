@@ -1,0 +1,218 @@
+"""How well stated confidence ranks right before wrong answers, by cell and between models."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from pairstats.errors import PairstatsError
+from pairstats.forecasts import NOTHING, forecasts_by_cell
+from pairstats.numeric.ranking import AurocInterval, auroc_difference, auroc_interval
+from pairstats.numeric.selective import aurc as area_under_risk
+from pairstats.panel import Panel
+from pairstats.replies import noted, number, provenance, refuse_partial, replies_by_cell, shared_columns
+from pairstats.result import Estimates
+from pairstats.schema import KEY
+
+UNDEFINED = "limits are the whole range"
+
+
+def auroc(
+    panel: Panel,
+    confidence: str = "confidence",
+    score: str = "score",
+    *,
+    confidence_level: float = 0.95,
+    alternative: str = "two-sided",
+) -> Estimates:
+    """AUROC of stated confidence for correctness in every cell, with a logit jackknife-t interval by family.
+
+    Use it for ranking alone: does the model know which answers are wrong? Not for calibration;
+    `calibration_summary` and `calibration_errors` cover that. Not for two models; `compare_auroc`.
+
+    Parameters
+    ----------
+    panel : Panel
+    confidence, score : str
+        Columns: a stated probability in [0, 1], and a score that is 0 or 1.
+    confidence_level : float, default 0.95
+    alternative : {"two-sided", "less", "greater"}
+
+    Returns
+    -------
+    Estimates
+        One row a cell; ``note`` counts right and wrong answers. Undefined where one kind is absent.
+
+    Raises
+    ------
+    PairstatsError
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"family": list("abcdefg"), "item": "q", "model": "m",
+    ...                      "score": [1.0, 1, 0, 1, 0, 0, 0], "confidence": [0.9, 0.8, 0.7, 0.6, 0.5, 0.8, 0.4]})
+    >>> round(auroc(Panel(rows)).frame["estimate"].item(), 4)
+    0.7917
+    """
+    shared = shared_columns(panel, "AUROC", confidence_level, alternative=alternative)
+    rows = []
+    for cell in forecasts_by_cell(panel, confidence, score):
+        row = cell.row(shared) | {"estimand": "auroc"}
+        if cell.empty:
+            rows.append(row | {"n_families": 0, "note": NOTHING})
+            continue
+        found = auroc_interval(
+            cell.stated, cell.right, families=cell.families, confidence_level=confidence_level,
+            alternative=alternative,
+        )  # fmt: skip
+        rows.append(noted(panel, row | _columns(found)))
+    return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel))
+
+
+def aurc(
+    panel: Panel,
+    confidence: str = "confidence",
+    score: str = "score",
+    *,
+    confidence_level: float = 0.95,
+) -> Estimates:
+    """Area under the risk-coverage curve of stated confidence in every cell; lower is better.
+
+    Use it for deferral by confidence at an unknown budget. Not to compare models whose error rates differ:
+    `auroc` covers ranking alone. For deferral by disagreement of copies see `review_curve`.
+
+    Parameters
+    ----------
+    panel, confidence, score, confidence_level
+        As in `auroc`.
+
+    Returns
+    -------
+    Estimates
+        Rows ``aurc``, with a logit jackknife-t interval by family, and ``aurc_excess`` above a perfect ranking
+        at the same error rate, without one.
+
+    Raises
+    ------
+    PairstatsError
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"family": list("abcd"), "item": "q", "model": "m",
+    ...                      "score": [1.0, 1, 1, 0], "confidence": [0.9, 0.8, 0.7, 0.6]})
+    >>> aurc(Panel(rows)).frame["estimate"].tolist()
+    [0.0625, 0.0]
+    """
+    shared = shared_columns(panel, "AURC", confidence_level)
+    rows = []
+    for cell in forecasts_by_cell(panel, confidence, score):
+        row = cell.row(shared) | {"estimand": "aurc"}
+        if cell.empty:
+            rows.append(row | {"n_families": 0, "note": NOTHING})
+            continue
+        found = area_under_risk(
+            cell.stated, cell.right, families=cell.families, confidence_level=confidence_level
+        )  # fmt: skip
+        beside = f"{found.best:.3f} with a perfect ranking, {found.error_rate:.3f} with none"
+        columns = {
+            "estimate": number(found.value), "conf_low": found.low, "conf_high": found.high,
+            "method": found.method, "n_families": found.n_families, "note": beside,
+        }  # fmt: skip
+        notes = [UNDEFINED] if found.method.endswith("undefined") else []
+        rows.append(noted(panel, row | columns, notes))
+        excess = {"estimand": "aurc_excess", "estimate": number(found.excess), "n_families": found.n_families}
+        rows.append(row | excess | {"conf_level": None})
+    return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel))
+
+
+def compare_auroc(
+    panel: Panel,
+    factor: str = "model",
+    confidence: str = "confidence",
+    score: str = "score",
+    *,
+    confidence_level: float = 0.95,
+) -> Estimates:
+    """AUROC of one level of a factor less that of another, on the requests both answered with a confidence.
+
+    Use it to ask which of two models knows its errors better. Not for calibration and accuracy in one:
+    `contrast` with `Brier` covers that. DeLong's test is for two confidences of the same answers only.
+
+    Parameters
+    ----------
+    panel : Panel
+    factor : str, default "model"
+    confidence, score, confidence_level
+        As in `auroc`.
+
+    Returns
+    -------
+    Estimates
+        One row a pair of levels, in each combination of the panel's other cells, with a family jackknife t
+        interval. ``n_units`` counts shared requests, ``n_missing`` those that lack either side.
+
+    Raises
+    ------
+    PairstatsError
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"family": list("abcd") * 2, "item": "q", "model": ["m"] * 4 + ["n"] * 4,
+    ...                      "score": [1.0, 1, 0, 0] * 2, "confidence": [0.9, 0.8, 0.4, 0.3, 0.9, 0.5, 0.6, 0.3]})
+    >>> compare_auroc(Panel(rows)).frame["estimate"].item()
+    0.25
+    """
+    others = tuple(name for name in panel.cells if name != factor)
+    shared = shared_columns(panel, "A difference of AUROCs", confidence_level)
+    rows: list[dict[str, Any]] = []
+    for replies in replies_by_cell(panel.by(others), factor, confidence, score):
+        frame = replies.frame
+        keys = [name for name in dict.fromkeys([panel.family, *KEY]) if name in frame and name != factor]
+        levels = sorted(frame[factor].unique())
+        if len(levels) < 2:
+            raise PairstatsError(
+                f"At least two levels of {factor!r} must be there to compare, but there is {levels}. Leave the "
+                "others of its cell out with panel.where()."
+            )
+        for first, second in combinations(levels, 2):
+            sides = [frame[frame[factor] == level][[*keys, confidence, score]] for level in (first, second)]
+            merged = sides[0].merge(sides[1], on=keys, how="outer", suffixes=("_1", "_2"))
+            row = {
+                **replies.labels,
+                **shared,
+                "contrast": f"{first} - {second}",
+                "estimand": "auroc",
+                "null": 0.0,
+            }
+            found = _difference(merged, panel.family, confidence, score, confidence_level)
+            rows.append(noted(panel, row | found))
+    return Estimates.from_rows(rows, factors=others, provenance=provenance(panel))
+
+
+def _difference(
+    merged: pd.DataFrame, family: str, confidence: str, score: str, level: float
+) -> dict[str, Any]:
+    names = [f"{confidence}_1", f"{score}_1", f"{confidence}_2", f"{score}_2"]
+    values = merged[names].to_numpy(dtype=float)
+    used = (values == values).all(axis=1)
+    counts = {"n_units": int(used.sum()), "n_missing": int((~used).sum())}
+    if not used.any():
+        note = "no results: no request has a confidence and a score on both sides"
+        return counts | {"n_families": 0, "note": note}
+    refuse_partial(score, values[used][:, [1, 3]].ravel())
+    one, right, other, right_other = values[used].T
+    found = auroc_difference(
+        (one, right), (other, right_other), families=merged[family].to_numpy()[used], confidence_level=level
+    )
+    return counts | _columns(found)
+
+
+def _columns(found: AurocInterval) -> dict[str, Any]:
+    undefined = f"; {UNDEFINED}" if found.method.endswith("undefined") else ""
+    return {
+        "estimate": number(found.value), "conf_low": found.low, "conf_high": found.high,
+        "method": found.method, "n_families": found.n_families,
+        "note": f"{found.n_correct} right, {found.n_wrong} wrong{undefined}",
+    }  # fmt: skip
