@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pairstats.conditions import Condition
     from pairstats.confidence_verbs import calibration_summary
     from pairstats.contrasts import Interaction, Pairwise, Trend, Versus
-    from pairstats.discrimination_verbs import aurc, auroc, compare_auroc
     from pairstats.difference import diff_results
+    from pairstats.discrimination_verbs import aurc, auroc, compare_auroc
     from pairstats.errors import PairingError, PairstatsError, ProtocolError, ReadError, SchemaError
     from pairstats.estimands import AllCorrect, Brier, FlipRate, Mean, Ratio, Share
     from pairstats.exchange import to_every_eval_ever
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
     from pairstats.missing_verbs import missing_bounds
+    from pairstats.more_intervals import Betting, ClusterRobust, KornGraubard, Proportion, WildCluster
     from pairstats.noise_verbs import answer_spread, control_flips, excess_flips
+    from pairstats.paired_verbs import margin_test, paired_intervals, paired_tests
     from pairstats.panel import Panel
     from pairstats.planning_verbs import bound_plan, design_effects
     from pairstats.posterior_verbs import probability_better
@@ -64,19 +66,23 @@ if TYPE_CHECKING:
 _HOME = {
     "AllCorrect": "estimands",
     "AnswerFormat": "answers",
+    "Betting": "more_intervals",
     "Bootstrap": "intervals",
     "Brier": "estimands",
     "CR2": "intervals",
+    "ClusterRobust": "more_intervals",
     "Condition": "conditions",
     "Estimates": "result",
     "FamilyInterval": "intervals",
     "FlipRate": "estimands",
     "Interaction": "contrasts",
+    "KornGraubard": "more_intervals",
     "Mean": "estimands",
     "PairingError": "errors",
     "PairstatsError": "errors",
     "Pairwise": "contrasts",
     "Panel": "panel",
+    "Proportion": "more_intervals",
     "Protocol": "protocol",
     "ProtocolError": "errors",
     "Ratio": "estimands",
@@ -88,6 +94,7 @@ _HOME = {
     "StatedConfidence": "simulate",
     "Trend": "contrasts",
     "Versus": "contrasts",
+    "WildCluster": "more_intervals",
     "agreement": "agreement_verbs",
     "answer_spread": "noise_verbs",
     "aurc": "discrimination_verbs",
@@ -101,11 +108,11 @@ _HOME = {
     "classes": "class_verbs",
     "compare_auroc": "discrimination_verbs",
     "contrast": "infer",
-    "diff_results": "difference",
     "control_flips": "noise_verbs",
     "copied_replies": "repeat_verbs",
     "corp_curve": "calibration_verbs",
     "design_effects": "planning_verbs",
+    "diff_results": "difference",
     "estimate": "infer",
     "excess_flips": "noise_verbs",
     "extract": "readers",
@@ -116,9 +123,12 @@ _HOME = {
     "load_protocol": "protocol",
     "load_records": "records",
     "macro_average": "strata_verbs",
+    "margin_test": "paired_verbs",
     "missing_bounds": "missing_verbs",
     "number_correct": "composite_verbs",
     "omnibus": "ranking_verbs",
+    "paired_intervals": "paired_verbs",
+    "paired_tests": "paired_verbs",
     "pass_rates": "repeat_verbs",
     "post_stratify": "strata_verbs",
     "power_of": "power",
@@ -134,8 +144,8 @@ _HOME = {
     "to_every_eval_ever": "exchange",
     "usage": "usage_verbs",
     "validate": "schema",
-    "verify_results": "verify",
     "variance_parts": "repeat_verbs",
+    "verify_results": "verify",
     "weighted": "composite_verbs",
     "write_report": "report",
 }

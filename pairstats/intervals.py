@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -216,7 +216,18 @@ class CR2:
         return Limits(found.low, found.high, self.name)
 
 
-IntervalKind = FamilyInterval | Bootstrap | CR2
+class IntervalKind(Protocol):
+    """Any kind of interval: those here, those of `pairstats.more_intervals`, or your own."""
+
+    @property
+    def name(self) -> str:
+        """Name in the ``method`` column."""
+        ...
+
+    def limits(self, totals: Totals, confidence_level: float, alternative: str) -> Limits:
+        """Limits from one column of family totals."""
+        ...
+
 
 NAMED: dict[str, IntervalKind] = {
     "family-jeffreys": FamilyInterval("jeffreys"),

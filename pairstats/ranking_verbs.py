@@ -13,7 +13,7 @@ from pairstats.estimands import Estimand
 from pairstats.infer import asked_for
 from pairstats.numeric.cochran import cochran_q
 from pairstats.numeric.family import family_interval
-from pairstats.numeric.rank_sets import indistinguishable_groups, rank_intervals
+from pairstats.numeric.rank_sets import group_letters, indistinguishable_groups, rank_intervals
 from pairstats.pairs import TIE, paired_units
 from pairstats.panel import Panel
 from pairstats.replies import noted, provenance
@@ -69,9 +69,9 @@ def rank(
     -------
     Estimates
         Two rows a level, best value first: the value, with its family interval, and ``rank(...)``, whose
-        limits are the best and worst rank (no point estimate) and whose ``note`` names the levels that it
-        cannot be told from. ``provenance["groups"]`` lists the largest groups of levels of which no two were
-        told apart; groups may overlap.
+        limits are the best and worst rank (no point estimate) and whose ``note`` gives its group letters and
+        the levels that it cannot be told from. ``provenance["groups"]`` lists the largest groups of levels of
+        which no two were told apart; groups may overlap.
 
     Raises
     ------
@@ -104,6 +104,7 @@ def rank(
             bounds=asked.estimand.bounds or (0.0, 1.0),
         )  # fmt: skip
         sets = indistinguishable_groups(found.better, order=found.estimate)
+        letters = group_letters(found.better, order=found.estimate)
         key = " ".join(stratum.labels.values()) or "all"
         groups[key] = [[stratum.levels[i] for i in members] for members in sets]
         for i in np.argsort(-found.estimate, kind="stable").tolist():
@@ -117,7 +118,8 @@ def rank(
             rows.append(
                 stratum.row | level | {
                     "estimand": f"rank({asked.estimand.name})", "conf_low": float(found.best[i]),
-                    "conf_high": float(found.worst[i]), "method": f"ranks by {found.method}", "note": told,
+                    "conf_high": float(found.worst[i]), "method": f"ranks by {found.method}",
+                    "note": f"group {letters[i]}: {told}",
                 }
             )  # fmt: skip
     settings = provenance(panel, method=method, confidence_level=confidence_level, groups=groups)

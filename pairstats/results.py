@@ -17,6 +17,7 @@ from pairstats.shown import cells_of, contrasts_of
 
 ESTIMATES = "estimates.parquet"
 CALIBRATION = "calibration.parquet"
+SENSITIVITY = "sensitivity.parquet"
 COMPLETENESS = "completeness"
 LEDGER = "ledger.csv"
 LEFT_OUT = "left_out.csv"
@@ -34,6 +35,8 @@ class Results:
         Rows about cells, and rows of comparisons, which name their ``contrast``.
     calibration : Estimates or None
         One row a cell and bin of stated confidence.
+    sensitivity : Estimates or None
+        Every comparison under every other way to analyse it, by ``question`` and ``analysis``.
     completeness : pandas.DataFrame
         One row a cell: ``planned``, one column a status, ``completeness`` in [0, 1], ``reasons``.
     ledger, left_out : pandas.DataFrame or None
@@ -46,6 +49,7 @@ class Results:
     estimates: Estimates
     completeness: pd.DataFrame
     calibration: Estimates | None = None
+    sensitivity: Estimates | None = None
     ledger: pd.DataFrame | None = None
     left_out: pd.DataFrame | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -81,7 +85,8 @@ class Results:
             folder=folder,
             estimates=estimates,
             completeness=completeness,
-            calibration=Estimates.load(folder / CALIBRATION) if (folder / CALIBRATION).is_file() else None,
+            calibration=_estimates(folder / CALIBRATION),
+            sensitivity=_estimates(folder / SENSITIVITY),
             ledger=_table(folder, "ledger"),
             left_out=_table(folder, "left_out"),
             provenance=_provenance(folder, estimates),
@@ -113,6 +118,10 @@ class Results:
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>{self.estimates._repr_html_()}"
+
+
+def _estimates(path: Path) -> Estimates | None:
+    return Estimates.load(path) if path.is_file() else None
 
 
 def _table(folder: Path, stem: str) -> pd.DataFrame | None:

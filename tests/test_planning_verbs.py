@@ -165,7 +165,9 @@ def test_probabilities_are_those_of_the_family_interval():
     interval = contrast(panel, Mean("score"), Pairwise("model")).frame.iloc[0]
     found = probability_better(panel, Mean("score"), Pairwise("model"), delta=0.05)
     row = found.where(estimand="posterior_difference").frame.iloc[0]
-    assert (row["conf_low"], row["conf_high"]) == pytest.approx((interval["conf_low"], interval["conf_high"]), abs=1e-7)
+    assert (row["conf_low"], row["conf_high"]) == pytest.approx(
+        (interval["conf_low"], interval["conf_high"]), abs=1e-7
+    )
     chances = values(found)
     assert chances[["P(better)", "P(within)", "P(worse)"]].sum() == pytest.approx(1)
     frame = records(items=2, repeats=1)

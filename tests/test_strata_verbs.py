@@ -38,7 +38,9 @@ def records(seed=1, families=30, items=2):
             for model in ("m", "n")
         ]
     )
-    frame["score"] = (rng.random(len(frame)) < frame["split"].map({"x": 0.9, "y": 0.6, "z": 0.3})).astype(float)
+    frame["score"] = (rng.random(len(frame)) < frame["split"].map({"x": 0.9, "y": 0.6, "z": 0.3})).astype(
+        float
+    )
     return frame.assign(status="answered", score_style=rng.choice([0, 0.5, 1], len(frame)))
 
 
@@ -83,13 +85,13 @@ def test_differences_over_strata_and_one_stratum_as_in_contrast():
 
 def test_what_is_no_mean_over_strata_is_refused():
     frame = records()
+    crossed = frame.assign(split=np.where(frame["item"].str.endswith(".0"), "x", "y"))
     with pytest.raises(PairstatsError, match="one stratum"):
-        crossed = frame.assign(split=np.where(frame["item"].str.endswith(".0"), "x", "y"))
         macro_average(Panel(crossed), Mean("score"), "split")
     with pytest.raises(PairstatsError, match="known range"):
         macro_average(Panel(frame.assign(n=1.0)), Ratio("score", "n"), "split")
+    apart = frame[~((frame["model"] == "n") & (frame["split"] == "x"))]
     with pytest.raises(PairstatsError, match="rows on all sides"):
-        apart = frame[~((frame["model"] == "n") & (frame["split"] == "x"))]
         macro_average(Panel(apart), Mean("score"), "split", Pairwise("model"))
 
 
@@ -112,7 +114,8 @@ def test_a_category_that_lost_too_much_leaves_no_estimate():
     mine = frame[(frame["model"] == "m") & (frame["split"] == "x")]
     for count in (len(mine), len(mine) - 2):
         row = one(post_stratify(Panel(lost(frame, mine.index[:count])), Mean("score"), "split"), model="m")
-        assert pd.isna(row["estimate"]) and pd.isna(row["conf_low"])
+        assert pd.isna(row["estimate"])
+        assert pd.isna(row["conf_low"])
         assert "fewer than 5 answered in x" in row["note"]
     empty = macro_average(Panel(lost(frame, mine.index)), Mean("score"), "split")
     assert "no answer in x, which the mean leaves out" in one(empty, model="m")["note"]
@@ -166,7 +169,9 @@ def test_numbers_right_and_the_strict_rate():
         assert found.loc["all_correct(3)", name] == pytest.approx(strict[name], abs=1e-7)
     assert found.loc["per_decision", "estimate"] == pytest.approx(right.sum() / 90)
     rows = frame.index[frame["model"] == "m"][:1]
-    assert one(number_correct(Panel(lost(frame, rows))), model="m", estimand="all_correct(3)")["n_missing"] == 1
+    assert (
+        one(number_correct(Panel(lost(frame, rows))), model="m", estimand="all_correct(3)")["n_missing"] == 1
+    )
     gone = number_correct(Panel(lost(frame, frame.index[frame["model"] == "m"])))
     assert one(gone, model="m")["note"] == "no results: no family is complete"
     with pytest.raises(PairstatsError, match="same number of decisions"):

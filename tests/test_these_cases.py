@@ -106,8 +106,8 @@ def test_what_has_no_interval_for_these_cases_says_so():
         estimate(panel, Mean("score"), interval="percentile")
     with pytest.raises(PairstatsError, match="hold 0 or 1"):
         estimate(Panel(records([3, 2], 3).assign(score=0.5), population="these_cases"), Mean("score"))
+    both = pd.concat([records([3, 2], 3), records([1, 2], 3, model="n")])
     with pytest.raises(PairstatsError, match="declares 'these_cases'"):
-        both = pd.concat([records([3, 2], 3), records([1, 2], 3, model="n")])
         contrast(Panel(both, population="these_cases"), Mean("score"), Pairwise("model"))
     with pytest.raises(PairstatsError, match="declares 'these_cases'"):
         flip_table(Panel(records([3, 2], 3).assign(answer="A"), population="these_cases"))

@@ -128,11 +128,39 @@ def sheets(results: Results, *, labels: Labels | None = None) -> tuple[list[Shee
         skipped["calibration"] = "the results hold no calibration curve (no stated confidence)"
     else:
         planned.append(Sheet("calibration", "Calibration", curve, lambda: calibration(curve, labels=labels)))
+    _plan_sensitivity(results, labels, planned)
     counts = results.completeness
     planned.append(
         Sheet("completeness", "Completeness", counts, lambda: _figure(completeness(counts, labels=labels)))
     )
     return planned, skipped
+
+
+def _plan_sensitivity(results: Results, labels: Labels | None, planned: list[Sheet]) -> None:
+    """Plan one forest for each question that was analysed in several ways."""
+    if results.sensitivity is None:
+        return
+    frame = results.sensitivity.frame
+    for question in frame["question"].drop_duplicates():
+        rows = frame[frame["question"] == question]
+        factors = tuple(f for f in results.sensitivity.factors if f != "question" and rows[f].notna().any())
+        part = Estimates(
+            _extremes(rows).drop(columns="question").reset_index(drop=True), factors, results.provenance
+        )
+        name = "".join(c if c.isalnum() else "_" for c in str(question))
+        planned.append(
+            Sheet(f"sensitivity_{name}", f"Sensitivity of {question}", part, _forest_of(part, labels))
+        )
+
+
+def _extremes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of the analyses that leave out one level at a time, keep the two that move each estimate most."""
+    groups = rows["analysis"].str.extract(r"^(.*): [^:]*$")[0]
+    keep = groups.isna()
+    for _, part in rows[~keep].groupby([groups[~keep], rows.loc[~keep, "contrast"]]):
+        known = part["estimate"].dropna()
+        keep |= rows.index.isin([known.idxmin(), known.idxmax()] if len(known) else part.index[:1])
+    return rows[keep]
 
 
 def _plan_flips(
