@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairstats.errors import PairingError, PairstatsError, listed, one_of
+from pairstats.errors import PairstatsError, listed, one_of
 from pairstats.numeric.agreement import Agreement, cohen_kappa, fleiss_kappa, gwet_ac1
 from pairstats.numeric.family import Kind
 from pairstats.numeric.krippendorff import krippendorff_alpha
@@ -16,10 +16,17 @@ from pairstats.numeric.retest import retest_agreement
 from pairstats.numeric.selective import review_curve as review_points
 from pairstats.panel import Panel
 from pairstats.questions import NO_ANSWER, ONE_QUESTION, Copies, copies_by_cell
-from pairstats.replies import noted, number, provenance, refuse_several, replies_by_cell, shared_columns
+from pairstats.replies import (
+    noted,
+    number,
+    provenance,
+    replies_by_cell,
+    request_keys,
+    shared_columns,
+    side_by_side,
+)
 from pairstats.replies import share_columns as columns_of
 from pairstats.result import Estimates
-from pairstats.schema import KEY
 
 KINDS = {"fleiss": "fleiss_kappa", "krippendorff": "krippendorff_alpha", "gwet": "gwet_ac1"}
 """Kinds of agreement, and their names in the results."""
@@ -167,10 +174,14 @@ def retest(
     shared = shared_columns(panel, "Test-retest agreement", confidence_level)
     label = f"{levels[1]} - {levels[0]}"
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel, factor, column, *([score] if score else [])):
+    keys = request_keys(panel, column, factor)
+    scores = [score] if score else []
+    for replies in replies_by_cell(panel, factor, column, *scores, *keys):
         row = {**replies.labels, **shared, "contrast": label}
-        merged = _paired(panel, replies.frame, factor, levels, column, score)
-        rows += [noted(panel, row | one) for one in _retest_rows(merged, score, kind, confidence_level)]
+        answers = _with_answers(replies.frame, column)
+        merged = side_by_side(answers, keys, factor, levels, ("given", *scores))
+        found = _retest_rows(merged, panel.family, score, kind, confidence_level)
+        rows += [noted(panel, row | one) for one in found]
     settings = provenance(panel, factor=factor, kind=kind, confidence_level=confidence_level)
     return Estimates.from_rows(rows, factors=panel.cells, provenance=settings)
 
@@ -194,43 +205,25 @@ def _two_levels(panel: Panel, factor: str, first: Any, second: Any) -> tuple[Any
     return chosen[0], chosen[1]
 
 
-def _paired(
-    panel: Panel, frame: pd.DataFrame, factor: str, levels: tuple[Any, Any], column: str, score: str | None
-) -> pd.DataFrame:
-    """Planned replies of the two runs side by side: answer_1, answer_2, score_1, score_2, family."""
-    keys = [name for name in dict.fromkeys([panel.family, *KEY]) if name in frame and name != factor]
+def _with_answers(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Add the answer of every reply as "given"; None where it is missing."""
     answers = frame[column].astype(object).where(~frame["is_blank"].astype(bool), NO_ANSWER)
-    answers = answers.where(frame["is_counted"].astype(bool) & answers.notna(), None)
-    made = frame[keys].assign(answer=answers, score=frame[score].astype(float) if score else np.nan)
-    sides = [made[(frame[factor] == level).to_numpy()] for level in levels]
-    for side, level in zip(sides, levels, strict=True):
-        refuse_several(
-            side, keys, f"A run has one reply to each request, but in {factor} {level!r} it has several",
-            "Choose the runs with panel.where().",
-        )  # fmt: skip
-    merged = sides[0].merge(sides[1], on=keys, how="outer", suffixes=("_1", "_2"), indicator=True)
-    if len(merged) and not (merged["_merge"] == "both").any():
-        raise PairingError(
-            f"No request is shared by {factor} {levels[0]!r} and {levels[1]!r}: they differ in "
-            f"{listed([k for k in keys if set(sides[0][k]).isdisjoint(sides[1][k])] or keys, 10)}. Map the "
-            "ids so that the runs share them."
-        )
-    merged["family"] = merged[panel.family]
-    return merged
+    counted = frame["is_counted"].astype(bool) & answers.notna()
+    return frame.assign(given=answers.where(counted, None))
 
 
 def _retest_rows(
-    merged: pd.DataFrame, score: str | None, kind: Kind, level: float
+    merged: pd.DataFrame, family: str, score: str | None, kind: Kind, level: float
 ) -> Iterator[dict[str, Any]]:
     if not len(merged):
         yield {"estimand": "same_answer", "n_families": 0, "note": "no results: no reply in either run"}
         return
-    first, second = ([None if pd.isna(a) else a for a in merged[name]] for name in ("answer_1", "answer_2"))
-    families = merged["family"].tolist()
+    first, second = ([None if pd.isna(a) else a for a in merged[name]] for name in ("given_1", "given_2"))
+    families = merged[family].tolist()
     both = np.array([a is not None and b is not None for a, b in zip(first, second, strict=True)])
     scores = None
     if score:
-        scored = merged[["score_1", "score_2"]].to_numpy(dtype=float)
+        scored = merged[[f"{score}_1", f"{score}_2"]].to_numpy(dtype=float)
         if np.isnan(scored[both]).any():
             raise PairstatsError(
                 f"Every answered reply must have a score, but column {score!r} is empty for "

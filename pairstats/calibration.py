@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pairstats.infer import estimate
 from pairstats.intervals import IntervalKind
 from pairstats.panel import Panel
 from pairstats.result import Estimates, concat
+from pairstats.sums import Units
 
 BIN_FACTORS = ("conf_bin_low", "conf_bin_high", "conf_mean")
 
@@ -62,7 +64,10 @@ def calibration_curve(
     panel.require(confidence, score)
     stated = panel.levels(confidence)
     if not stated:
-        raise PairstatsError(f"No reply states a confidence: column {confidence!r} is empty.")
+        raise PairstatsError(
+            f"No reply states a confidence: column {confidence!r} is empty. Map confidence= (and "
+            "confidence_scale=) in read_runs, or let answers= parse it; in a protocol, leave [calibration] out."
+        )
     parts = [
         _bin(panel, confidence, score, low, high, values, interval, confidence_level)
         for low, high, values in _bins(np.asarray(stated, dtype=float), bins)
@@ -90,16 +95,29 @@ def _bin(
 ) -> Estimates:  # fmt: skip
     inside = panel.where(**{confidence: values})
     accuracy = estimate(inside, Mean(score), interval=interval, confidence_level=level)
-    stated = estimate(inside, Mean(confidence, bounds=(0.0, 1.0)))
+    stated = _means(inside, confidence)
     rows: list[dict[str, Any]] = [
-        {**row, "conf_bin_low": low, "conf_bin_high": high, "conf_mean": mean["estimate"]}
-        for row, mean in zip(accuracy, stated, strict=True)
+        {**row, "conf_bin_low": low, "conf_bin_high": high, "conf_mean": stated[_cell(panel, row)][0]}
+        for row in accuracy
         if row["estimate"] is not None
     ]
     return Estimates.from_rows(rows, factors=(*panel.cells, *BIN_FACTORS), provenance=accuracy.provenance)
 
 
+def _cell(panel: Panel, row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in panel.cells)
+
+
+def _means(panel: Panel, column: str) -> dict[tuple[str, ...], tuple[float, int]]:
+    """Mean of a column in every cell, and the replies that lack it; no interval is needed."""
+    mean = Mean(column, bounds=(0.0, 1.0))
+    units = Units.collect(panel.rows(), mean, panel.family, panel.cells, panel.unit_of(mean))
+    counted = units.den.sum(axis=0)
+    values = np.divide(units.num.sum(axis=0), counted, out=np.full(len(counted), np.nan), where=counted > 0)
+    missing = (units.n_planned - units.n_valid).sum(axis=0)
+    return {cell: (float(values[c]), int(missing[c])) for c, cell in enumerate(units.cells)}
+
+
 def _without(panel: Panel, confidence: str) -> dict[str, int]:
     """Replies without a stated confidence, by cell."""
-    found = estimate(panel, Mean(confidence, bounds=(0.0, 1.0)))
-    return {" ".join(str(row[name]) for name in panel.cells) or "all": row["n_missing"] for row in found}
+    return {" ".join(cell) or "all": missing for cell, (_, missing) in _means(panel, confidence).items()}

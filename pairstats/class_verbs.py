@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairstats.errors import PairstatsError, one_of
+from pairstats.errors import one_of
 from pairstats.numeric.family import Kind
 from pairstats.numeric.multiplicity import adjust as adjust_p
 from pairstats.numeric.paired_tables import QUESTIONS, ClassTest, paired_class_test
 from pairstats.numeric.shares import family_codes, family_share, family_sums
 from pairstats.panel import Panel
-from pairstats.replies import noted, provenance, replies_by_cell, share_columns, shared_columns
+from pairstats.replies import (
+    noted,
+    provenance,
+    replies_by_cell,
+    request_keys,
+    share_columns,
+    shared_columns,
+    side_by_side,
+    two_or_more,
+)
 from pairstats.result import Estimates
-from pairstats.schema import KEY
 
 
 def classes(
@@ -77,19 +85,13 @@ def classes(
     others = tuple(name for name in panel.cells if name != factor)
     shared = shared_columns(panel, "A comparison of classes", confidence_level)
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel.by(others), factor, column):
-        wide = _by_level(panel, replies.frame, factor, column)
-        if wide.shape[1] < 2:
-            raise PairstatsError(
-                f"At least two levels of {factor!r} must be there to compare, but there is "
-                f"{wide.columns.tolist()}. Leave the others of its cell out with panel.where()."
-            )
-        for first, second in combinations(wide.columns, 2):
+    keys = request_keys(panel, column, factor)
+    for replies in replies_by_cell(panel.by(others), factor, column, *keys):
+        frame = _with_classes(replies.frame, column)
+        for first, second in combinations(two_or_more(frame, factor), 2):
             row = {**replies.labels, **shared, "contrast": f"{first} - {second}"}
-            pair = wide[[first, second]]
-            found = _pair(
-                pair.to_numpy(), wide.index.get_level_values(0), column, question, kind, confidence_level
-            )
+            merged = side_by_side(frame, keys, factor, (first, second), ("class",))
+            found = _pair(merged, panel.family, column, question, kind, confidence_level)
             rows += [noted(panel, row | one) for one in found]
     tested = [row for row in rows if row.get("p_value") is not None]
     if adjust is not None and tested:
@@ -99,23 +101,20 @@ def classes(
     return Estimates.from_rows(rows, factors=others, provenance=settings)
 
 
-def _by_level(panel: Panel, frame: pd.DataFrame, factor: str, column: str) -> pd.DataFrame:
-    """Class of each request (rows, the family first) at each level (columns); None where there is none."""
-    keys = [name for name in dict.fromkeys([panel.family, *KEY]) if name in frame and name != factor]
+def _with_classes(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Add the class of every reply as "class": "no answer" where it has none but counts, None where missing."""
     given = frame[column].astype(object)
     blank = frame["is_blank"].astype(bool) & given.isna()
-    given = given.where(~blank, "no answer").where(
-        frame["is_counted"].astype(bool) & (given.notna() | blank), None
-    )
-    made = frame[keys].assign(level=frame[factor], given=given)
-    wide = made.set_index([*keys, "level"])["given"].unstack("level")
-    return wide.astype(object).where(wide.notna(), None)
+    counted = frame["is_counted"].astype(bool) & (given.notna() | blank)
+    return frame.assign(**{"class": given.where(~blank, "no answer").where(counted, None)})
 
 
 def _pair(
-    pair: np.ndarray, families: pd.Index, column: str, question: str, kind: Kind, level: float
+    merged: pd.DataFrame, family: str, column: str, question: str, kind: Kind, level: float
 ) -> Iterator[dict[str, Any]]:
     """Rows of one pair of levels: the test, and the difference of each class's share."""
+    pair = merged[["class_1", "class_2"]].astype(object)
+    pair = pair.where(pair.notna(), None).to_numpy()
     there = np.array([[value is not None for value in row] for row in pair])
     both = there.all(axis=1)
     counts = {"n_units": int(both.sum()), "n_missing": int((there.any(axis=1) & ~both).sum())}
@@ -125,7 +124,7 @@ def _pair(
         yield {"estimand": name, **counts, "n_families": 0, "note": note}
         return
     first, second = pair[both].T
-    members = families.to_numpy()[both].tolist()
+    members = merged[family].to_numpy()[both].tolist()
     test = paired_class_test(first.tolist(), second.tolist(), families=members, question=question)
     yield {"estimand": name, **counts, **_test_columns(test, len(set(members)))}
     codes = family_codes(members, len(members))

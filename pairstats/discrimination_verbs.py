@@ -7,14 +7,22 @@ from typing import Any
 
 import pandas as pd
 
-from pairstats.errors import PairstatsError
 from pairstats.forecasts import NOTHING, forecasts_by_cell
 from pairstats.numeric.ranking import AurocInterval, auroc_difference, auroc_interval
 from pairstats.numeric.selective import aurc as area_under_risk
 from pairstats.panel import Panel
-from pairstats.replies import noted, number, provenance, refuse_partial, replies_by_cell, shared_columns
+from pairstats.replies import (
+    noted,
+    number,
+    provenance,
+    refuse_partial,
+    replies_by_cell,
+    request_keys,
+    shared_columns,
+    side_by_side,
+    two_or_more,
+)
 from pairstats.result import Estimates
-from pairstats.schema import KEY
 
 UNDEFINED = "limits are the whole range"
 
@@ -167,18 +175,11 @@ def compare_auroc(
     others = tuple(name for name in panel.cells if name != factor)
     shared = shared_columns(panel, "A difference of AUROCs", confidence_level)
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel.by(others), factor, confidence, score):
+    keys = request_keys(panel, score, factor)
+    for replies in replies_by_cell(panel.by(others), factor, confidence, score, *keys):
         frame = replies.frame
-        keys = [name for name in dict.fromkeys([panel.family, *KEY]) if name in frame and name != factor]
-        levels = sorted(frame[factor].unique())
-        if len(levels) < 2:
-            raise PairstatsError(
-                f"At least two levels of {factor!r} must be there to compare, but there is {levels}. Leave the "
-                "others of its cell out with panel.where()."
-            )
-        for first, second in combinations(levels, 2):
-            sides = [frame[frame[factor] == level][[*keys, confidence, score]] for level in (first, second)]
-            merged = sides[0].merge(sides[1], on=keys, how="outer", suffixes=("_1", "_2"))
+        for first, second in combinations(two_or_more(frame, factor), 2):
+            merged = side_by_side(frame, keys, factor, (first, second), (confidence, score))
             row = {
                 **replies.labels,
                 **shared,

@@ -34,7 +34,7 @@ def flip_table(
 ) -> Estimates:
     """Split flips by correctness in every cell: right to wrong, wrong to right, to the same or another wrong.
 
-    Use it to say what flips cost; `estimate` with `FlipRate` says how many there are. Replies of different
+    Use it to say what flips cost. Not for how many there are; `estimate` with `FlipRate` covers that. Replies of different
     variants are compared, over all repeats, inside a question.
 
     Parameters
@@ -100,8 +100,9 @@ def silent_errors(
 ) -> Estimates:
     """What agreement of the copies says about errors, in every cell.
 
-    Use it to say how far agreement can be trusted. All replies to a question are its copies: variants, and
-    repeats where there are any.
+    Use it to say how far agreement can be trusted. Not for how often copies disagree, or what sending those to a
+    person buys; `estimate` with `FlipRate` and `review_curve` cover that. All replies to a question are its
+    copies: variants, and repeats where there are any.
 
     Parameters
     ----------

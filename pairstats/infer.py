@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairstats._version import __version__
+from pairstats.asking import check_estimand, check_panel, remarks
 from pairstats.contrasts import Comparison
-from pairstats.errors import one_of
+from pairstats.errors import PairstatsError, one_of
 from pairstats.estimands import Estimand
 from pairstats.intervals import FamilyInterval, IntervalKind, as_interval
 from pairstats.numeric.multiplicity import adjust as adjust_p
 from pairstats.pairs import Compared, combine, compare, paired_units
 from pairstats.panel import Panel
 from pairstats.result import Estimates, concat
-from pairstats.rows import Asked, cell_row
+from pairstats.rows import Asked, cell_row, families_only
 from pairstats.sums import Units
 
 MISSING_RULES = ("common", "refuse", "drop-family")
@@ -59,12 +60,13 @@ def estimate(
     estimand model estimate [95 %]         families missing method
     accuracy m     0.850    [0.651, 0.956] 20       0       family-jeffreys
     """
-    if isinstance(estimand, Sequence):
+    check_panel(panel)
+    if isinstance(estimand, Sequence) and not isinstance(estimand, str):
         return concat([
             estimate(panel, one, interval=interval, confidence_level=confidence_level, alternative=alternative)
             for one in estimand
         ])  # fmt: skip
-    panel.require(*estimand.columns)
+    check_estimand(panel, estimand)
     asked = asked_for(panel, estimand, interval, confidence_level, alternative)
     unit = panel.unit_of(estimand)
     units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, unit)
@@ -174,7 +176,14 @@ def compared(
 ) -> Comparisons:
     """Compare as `contrast` does, and keep the family totals behind every row; nothing is adjusted."""
     one_of("missing", missing, MISSING_RULES)
-    panel.require(*estimand.columns, *comparison.factors)
+    check_panel(panel)
+    families_only(panel, "A contrast")
+    check_estimand(panel, estimand)
+    if isinstance(comparison, type) or not hasattr(comparison, "combinations"):
+        raise PairstatsError(
+            f"A comparison must be a value such as Pairwise('model'), but got {comparison!r}."
+        )
+    panel.require(*comparison.factors)
     average = (average,) if isinstance(average, str) else tuple(average)
     cells = tuple(dict.fromkeys((*panel.cells, *average, *comparison.factors)))
     asked = asked_for(panel.by(cells), estimand, interval, confidence_level, alternative)
@@ -221,7 +230,8 @@ def asked_for(
     alternative: str = "two-sided",
 ) -> Asked:
     """Put what a user asked into one value."""
-    return Asked(panel, estimand, None if interval is None else as_interval(interval), level, alternative)
+    chosen = None if interval is None else as_interval(interval)
+    return Asked(panel, estimand, chosen, level, alternative, remarks(panel, estimand))
 
 
 def _provenance(asked: Asked, units: Units) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from pairstats.rows import (
     joined,
     limit_columns,
     numbers,
-    population_notes,
     weight_notes,
 )
 from pairstats.sums import FamilySums, Units
@@ -169,18 +168,35 @@ def compare(
     chosen, lost = _chosen(units, columns, missing)
     row = {**labels, "n_units": int(chosen.sum()), "n_missing": lost, **_bounds(asked, units, combined)}
     sums = units.add_up(columns, chosen, asked.estimand.weight)
-    notes = [*([paired] if paired else []), *_lost(units, combined), *blank_notes(units, columns, chosen)]
+    notes = [
+        *([paired] if paired else []),
+        *asked.remarks,
+        *_lost(units, combined),
+        *blank_notes(units, columns, chosen),
+    ]
     if not len(sums) or (sums.den.sum(axis=0) == 0).any():
         why = "no unit is answered on both sides" if not chosen.any() else "one side has nothing to count"
         return Compared(row | {"n_families": 0, "note": joined([f"no results: {why}", *notes])}, combined)
     row |= _discordant(units, combined, chosen)
     if np.all(np.abs(sums.den - sums.den[:, :1]) < TIE):
-        totals = Totals(sums.num @ combined.weights, sums.den[:, 0], combined.range(asked.estimand.bounds))
+        totals: Totals | None = Totals(
+            sums.num @ combined.weights, sums.den[:, 0], combined.range(asked.estimand.bounds)
+        )
         found = _shared(asked, sums, totals, comparison, notes)
         weights = weight_notes(asked, units, columns, chosen, combined.weights, found)
         found["note"] = joined([*weights, *([found["note"]] if found["note"] else [])])
-        return Compared(row | found, combined, totals)
-    return Compared(row | _unshared(asked, sums, combined, notes), combined)
+    else:
+        totals, found = None, _unshared(asked, sums, combined, notes)
+    row |= found
+    note = joined([*_parting(row), *filter(None, [row["note"]])])
+    return Compared(row | {"note": note}, combined, totals)
+
+
+def _parting(row: Mapping[str, Any]) -> list[str]:
+    """Say where the interval and the exact test part: they answer by different methods."""
+    excludes = row["conf_low"] > 0 or row["conf_high"] < 0
+    rejects = row["p_value"] <= 1 - row["conf_level"]
+    return [] if excludes == rejects else ["interval and test disagree: the test decides"]
 
 
 def _chosen(units: Units, columns: Sequence[int], missing: str) -> tuple[np.ndarray, int]:
@@ -229,18 +245,35 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
         )
     low, high = asked.estimand.bounds
     ends = (np.array([low, high]), np.array([high, low]))
-    limits = chosen.limits_of(_ratio_difference, sums.num, sums.den, ends, asked.level, asked.alternative)
-    seed = derived_seed(np.hstack([sums.num, sums.den]))
-    test = swap_test(sums.num, sums.den, alternative=asked.alternative, rng=seed)
+    num, den, swapped = _canonical(sums.num, sums.den)
+    side = _OTHER_SIDE[asked.alternative] if swapped else asked.alternative
+    limits = chosen.limits_of(_ratio_difference, num, den, ends, asked.level, side)
+    test = swap_test(num, den, alternative=side, rng=derived_seed(np.hstack([num, den])))
     value = sums.value()
-    return limit_columns(limits) | {
-        "estimate": float(value[0] - value[1]), "n_families": len(sums), "statistic": test.statistic,
+    columns = limit_columns(limits)
+    if swapped:
+        columns |= {"conf_low": -limits.high, "conf_high": -limits.low}
+    estimate = float(value[0] - value[1])
+    return columns | {
+        "estimate": estimate, "n_families": len(sums), "statistic": estimate,
         "p_value": test.p_value, "p_floor": test.p_floor,
-        "note": joined([
-            *population_notes(asked.panel, len(sums)), *family_notes(sums.den.mean(axis=1)), *limits.notes,
-            *notes, f"p by {test.method}",
-        ]),
+        "note": joined([*family_notes(sums.den.mean(axis=1)), *limits.notes, *notes, f"p by {test.method}"]),
     }  # fmt: skip
+
+
+_OTHER_SIDE = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
+
+
+def _canonical(num: np.ndarray, den: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Order families and sides by their totals, so that draws depend on the data alone.
+
+    Swapping the sides or renaming families then gives the same draws, and exactly the opposite limits.
+    """
+    there, back = (np.round(np.hstack([num[:, s], den[:, s]]), 12) + 0.0 for s in ([0, 1], [1, 0]))
+    there, back = (table[np.lexsort(table.T[::-1])] for table in (there, back))
+    swapped = bool(back.ravel().tolist() < there.ravel().tolist())
+    table = back if swapped else there
+    return table[:, :2], table[:, 2:], swapped
 
 
 def _ratio_difference(num: np.ndarray, den: np.ndarray) -> np.ndarray:

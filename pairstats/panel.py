@@ -85,6 +85,9 @@ class Panel:
         one_of("no_answer", no_answer, ("wrong", "missing"))
         one_of("population", population, (None, *POPULATIONS))
         cells = (cells,) if isinstance(cells, str) else tuple(cells)
+        twice = sorted({name for name in cells if cells.count(name) > 1})
+        if twice:
+            raise PairstatsError(f"Every cell factor must be named once, but {listed(twice)} is named twice.")
         frame = _lazy(records)
         frame = _with_defaults(frame, {family, *cells, *(UNIT if unit is None else unit)})
         _refuse_faults(frame, score_range)
@@ -256,9 +259,14 @@ def _lazy(records: Any) -> Rows:
             "A panel is made of records or of a pandas, Polars, Arrow or DuckDB frame, not of "
             f"{type(native).__name__}."
         ) from error
+    except nw.exceptions.DuplicateError as error:
+        raise SchemaError("Every column must have its own name, but some occur twice.") from error
     if isinstance(frame, nw.Series):
         raise PairstatsError("A panel is made of a frame, not of one column.")
-    return frame.lazy()
+    lazy = frame.lazy()
+    if not len(lazy.head(1).collect()):
+        raise SchemaError("A panel is made of at least one row, but the records are empty.")
+    return lazy
 
 
 def _with_defaults(frame: Rows, roles: set[str]) -> Rows:
@@ -277,7 +285,7 @@ def _with_defaults(frame: Rows, roles: set[str]) -> Rows:
         "repeat": 0,
     }
     fill = [nw.lit(value).alias(name) for name, value in defaults.items() if name not in names]
-    frame = frame.with_columns(*fill) if fill else frame
+    frame = _with_numbers(frame.with_columns(*fill) if fill else frame)
     ids = [name for name in frame.collect_schema().names() if name in (_IDS | roles) and name != "repeat"]
     floats = [name for name, dtype in frame.collect_schema().items() if dtype.is_float()]
     return frame.with_columns(
@@ -285,6 +293,22 @@ def _with_defaults(frame: Rows, roles: set[str]) -> Rows:
         *(nw.col(name).cast(nw.String).fill_null(_BLANK[name]) for name in ids if name in _BLANK),
         *(nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in floats),
     )
+
+
+def _with_numbers(frame: Rows) -> Rows:
+    """Make scores and confidences numbers, whatever type the engine gave them."""
+    types = frame.collect_schema()
+    wanted = [n for n in types.names() if (is_score(n) or n == "confidence") and not types[n].is_numeric()]
+    for name in wanted:
+        try:
+            cast = frame.with_columns(nw.col(name).cast(nw.Float64))
+            cast.select(nw.col(name).sum()).collect()
+        except Exception as error:  # every engine raises its own kind
+            raise SchemaError(
+                f"Column {name!r} must hold numbers, but holds {types[name]}: {error}"
+            ) from error
+        frame = cast
+    return frame
 
 
 def _refuse_faults(frame: Rows, score_range: tuple[float, float]) -> None:

@@ -21,6 +21,7 @@ from pairstats.replies import (
     number,
     provenance,
     refuse_partial,
+    refuse_several,
     replies_by_cell,
     share_columns,
     shared_columns,
@@ -283,7 +284,11 @@ def copied_replies(panel: Panel, column: str = "response") -> Estimates:
     unit = _unit(panel, column)
     rows: list[dict[str, Any]] = []
     for replies in replies_by_cell(panel, column, *unit):
-        table = replies.frame.set_index([panel.family, *unit, "repeat"])[column].unstack("repeat")
+        keys = [panel.family, *unit, "repeat"]
+        refuse_several(
+            replies.frame, keys, "A unit has one reply a repeat", "Choose a run with panel.where()."
+        )  # fmt: skip
+        table = replies.frame.set_index(keys)[column].unstack("repeat")
         texts = table.astype(object).where(table.notna(), None).to_numpy().tolist()
         found = copied_repeats(texts)
         numbers = [str(name) for name in table.columns]

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pairstats._version import __version__
 from pairstats.errors import PairingError, PairstatsError, listed
+from pairstats.estimands import Mean
 from pairstats.numeric.shares import Share
 from pairstats.panel import Panel
 from pairstats.rows import families_only, joined, population_notes
@@ -53,11 +54,60 @@ def replies_by_cell(panel: Panel, *columns: str) -> list[CellReplies]:
     order = [*panel.cells, panel.family, *keys, "repeat"]
     names = list(dict.fromkeys([*order, *columns, "is_missing", "is_blank", "is_counted"]))
     frame = panel.rows().select(*names).collect().to_pandas()
+    # Arrow dictionaries become categories, whose unused levels would make empty groups.
+    plain = {name: object for name, kind in frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)}
+    frame = frame.astype(plain)
     frame = frame.sort_values(list(dict.fromkeys(order)), kind="stable", ignore_index=True)
     if not panel.cells:
         return [CellReplies({}, frame)]
     groups = frame.groupby(list(panel.cells), dropna=False, sort=True)
     return [CellReplies(dict(zip(panel.cells, key, strict=True)), part) for key, part in groups]
+
+
+def request_keys(panel: Panel, column: str, factor: str) -> list[str]:
+    """Columns that say which request a reply answers, the same at every level of a factor.
+
+    As in `contrast`: the family, the panel's unit and the repeat, but not who served the model.
+    """
+    unit = panel.unit_of(Mean(column), (factor,))
+    return [name for name in dict.fromkeys((panel.family, *unit, "repeat")) if name != factor]
+
+
+def side_by_side(
+    frame: pd.DataFrame, keys: Sequence[str], factor: str, levels: tuple[Any, Any], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Replies of two levels in one row a request, columns ending in _1 and _2; null where one has none.
+
+    Raises
+    ------
+    PairingError
+        When a level has several replies to one request, or the two share none.
+    """
+    sides = [frame[(frame[factor] == level).to_numpy()][[*keys, *columns]] for level in levels]
+    for side, level in zip(sides, levels, strict=True):
+        refuse_several(
+            side, keys, f"There must be one reply to each request at {factor} {level!r}",
+            "Choose a run with panel.where(), or say what tells requests apart with unit= of the panel.",
+        )  # fmt: skip
+    merged = sides[0].merge(sides[1], on=list(keys), how="outer", suffixes=("_1", "_2"), indicator=True)
+    if len(merged) and not (merged["_merge"] == "both").any():
+        apart = [key for key in keys if set(sides[0][key]).isdisjoint(sides[1][key])]
+        raise PairingError(
+            f"No request is shared by {factor} {levels[0]!r} and {levels[1]!r}: they differ in "
+            f"{listed(apart or keys, 10)}. Map the ids so that both share them, or set unit= of the panel."
+        )
+    return merged
+
+
+def two_or_more(frame: pd.DataFrame, factor: str) -> list[Any]:
+    """Levels of a factor in order; raises where there is only one to compare."""
+    levels = sorted(frame[factor].unique())
+    if len(levels) < 2:
+        raise PairstatsError(
+            f"At least two levels of {factor!r} must be there to compare, but there is {levels}. Leave the "
+            "others of its cell out with panel.where()."
+        )
+    return levels
 
 
 def shared_columns(

@@ -31,6 +31,7 @@ class Asked:
     interval: IntervalKind | None
     level: float
     alternative: str
+    remarks: tuple[str, ...] = ()
 
     def limits(self, totals: Totals, level: float | None = None) -> Limits:
         """Limits by the chosen interval; where none was chosen, by what the range allows."""
@@ -66,7 +67,8 @@ def cell_row(asked: Asked, units: Units, cell: Cell) -> dict[str, Any]:
     if asked.panel.population == "these_cases":
         return row | these_cases(asked, units, column)
     totals = Totals(sums.num[:, 0], sums.den[:, 0], bounds)
-    found = numbers(asked, totals, blank_notes(units, [column], chosen))
+    notes = [*asked.remarks, *coverage_notes(units, column), *blank_notes(units, [column], chosen)]
+    found = numbers(asked, totals, notes)
     weights = weight_notes(asked, units, [column], chosen, np.ones(1), found)
     return row | found | {"note": joined([*weights, *([found["note"]] if found["note"] else [])])}
 
@@ -138,6 +140,19 @@ def weight_notes(
     if not abs(value - found["estimate"]) > APART * (found["std_error"] or np.inf):
         return []
     return [f"{other}-weighted: {value:.3f}"]
+
+
+def coverage_notes(units: Units, column: int) -> list[str]:
+    """Say how many units the cells that share units with this one hold beyond its own."""
+    planned = units.n_planned > 0
+    own = planned[:, column]
+    sharing = np.any(planned & own[:, None], axis=0)
+    elsewhere = int(np.sum(np.any(planned[:, sharing], axis=1) & ~own))
+    if not elsewhere:
+        return []
+    return [
+        f"holds {int(own.sum())} of the {int(own.sum()) + elsewhere} units of the cells it shares units with"
+    ]
 
 
 def blank_notes(units: Units, columns: Sequence[int], chosen: np.ndarray) -> list[str]:

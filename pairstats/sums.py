@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,21 +50,22 @@ class Units:
         keys = [family, *cells, *unit]
         reduced = estimand.reduce(rows, [family, *cells], unit).collect()
         frame = pd.DataFrame({name: reduced[name].to_numpy() for name in [*keys, *SUMS]})
-        return cls._dense(frame.sort_values(keys, kind="stable", ignore_index=True), family, cells, unit)
+        return cls._dense(frame, family, cells, unit)
 
     @classmethod
     def _dense(cls, frame: pd.DataFrame, family: str, cells: Sequence[str], unit: Sequence[str]) -> Units:
-        row, units = _positions(frame, [family, *unit])
-        column, levels = _positions(frame, list(cells))
-        shape = (len(units), len(levels))
+        row, first = _positions(frame, [family, *unit])
+        column, cell_rows = _positions(frame, list(cells))
+        levels = list(zip(*(frame[name].iloc[cell_rows] for name in cells), strict=True)) or [()]
+        shape = (len(first), len(levels))
         arrays = {}
         for name in SUMS:
             dense = np.zeros(shape, dtype=float if name in ("num", "den") else np.int64)
             dense[row, column] = frame[name].to_numpy()
             arrays[name] = dense
         repeats = np.maximum(arrays["n_valid"], 1)
-        names = [unit_key[0] for unit_key in units]
-        families, family_of = np.unique(np.asarray(names, dtype=object), return_inverse=True)
+        names = frame[family].iloc[first].to_numpy(dtype=object)
+        families, family_of = np.unique(names, return_inverse=True)
         return cls(
             tuple(families), family_of, tuple(levels),
             arrays["num"] / repeats, arrays["den"] / repeats,
@@ -148,23 +148,32 @@ class FamilySums:
         return np.divide(num, den, out=np.full_like(num, np.nan), where=den > 0)
 
 
-def _positions(frame: pd.DataFrame, keys: list[str]) -> tuple[np.ndarray, list[tuple[Any, ...]]]:
-    """Position of each row's key among the sorted distinct keys, and these keys."""
+def _positions(frame: pd.DataFrame, keys: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Position of each row's key among the sorted distinct keys, and the first row of each key."""
     if not keys:
-        return np.zeros(len(frame), dtype=np.intp), [()]
-    rows = list(zip(*(frame[key] for key in keys), strict=True))
-    distinct = sorted(set(rows), key=_sort_key)
-    order = {key: position for position, key in enumerate(distinct)}
-    return np.fromiter((order[row] for row in rows), dtype=np.intp, count=len(rows)), distinct
+        return np.zeros(len(frame), dtype=np.intp), np.zeros(1, dtype=np.intp)
+    combined = np.zeros(len(frame), dtype=np.int64)
+    for key in keys:
+        codes, size = _sorted_codes(frame[key], key)
+        # Compressing after each key keeps the combined code far below the largest integer.
+        combined = np.unique(combined * size + codes, return_inverse=True)[1].astype(np.int64)
+    _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
+    return inverse, first
 
 
-def _sort_key(key: tuple[Any, ...]) -> tuple[str, ...]:
-    if any(part is None or part != part for part in key):
+def _sorted_codes(values: pd.Series, name: str) -> tuple[np.ndarray, int]:
+    """Code of each value among the sorted distinct values; nulls are refused."""
+    codes, distinct = pd.factorize(values, sort=False)
+    missing = int((codes < 0).sum())
+    if missing:
         raise PairingError(
-            "A column that makes cells or units must not be null, but some rows have none there. Fill it, or "
-            "leave those rows out with panel.where()."
+            f"A column that makes cells or units must not be null, but {name!r} is in {missing} of "
+            f"{len(values)} groups. Fill it, or leave those rows out with panel.where()."
         )
-    return tuple(map(str, key))
+    order = np.argsort(np.asarray([str(value) for value in distinct], dtype=object), kind="stable")
+    rank = np.empty(len(distinct), dtype=np.int64)
+    rank[order] = np.arange(len(distinct))
+    return rank[codes], max(len(distinct), 1)
 
 
 def _by_family(values: np.ndarray, family_of: np.ndarray, n_families: int) -> np.ndarray:

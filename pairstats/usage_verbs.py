@@ -9,14 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairstats.errors import PairstatsError
 from pairstats.numeric.medians import MedianInterval, paired_medians
 from pairstats.numeric.resample import bootstrap_interval
 from pairstats.numeric.shares import family_codes, family_sums
 from pairstats.panel import Panel
-from pairstats.replies import noted, number, provenance, replies_by_cell, shared_columns
+from pairstats.replies import (
+    noted,
+    number,
+    provenance,
+    replies_by_cell,
+    request_keys,
+    shared_columns,
+    side_by_side,
+    two_or_more,
+)
 from pairstats.result import Estimates
-from pairstats.schema import KEY
 
 
 def usage(
@@ -65,18 +72,11 @@ def usage(
     others = tuple(name for name in panel.cells if name != factor)
     shared = shared_columns(panel, "A comparison of usage", confidence_level)
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel.by(others), factor, column):
+    keys = request_keys(panel, column, factor)
+    for replies in replies_by_cell(panel.by(others), factor, column, *keys):
         frame = replies.frame
-        keys = [name for name in dict.fromkeys([panel.family, *KEY]) if name in frame and name != factor]
-        levels = sorted(frame[factor].unique())
-        if len(levels) < 2:
-            raise PairstatsError(
-                f"At least two levels of {factor!r} must be there to compare, but there is {levels}. Leave the "
-                "others of its cell out with panel.where()."
-            )
-        for first, second in combinations(levels, 2):
-            sides = [frame[frame[factor] == level][[*keys, column]] for level in (first, second)]
-            merged = sides[0].merge(sides[1], on=keys, how="outer", suffixes=("_1", "_2"))
+        for first, second in combinations(two_or_more(frame, factor), 2):
+            merged = side_by_side(frame, keys, factor, (first, second), (column,))
             row = {**replies.labels, **shared, "contrast": f"{first} - {second}"}
             found = _compared(merged, panel.family, column, confidence_level, n_resamples)
             rows += [noted(panel, row | one) for one in found]

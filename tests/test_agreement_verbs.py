@@ -109,6 +109,8 @@ def test_retest_refuses_what_cannot_be_paired():
     apart = frame.assign(run=np.where(frame["repeat"] == 0, "1", "2"))
     with pytest.raises(PairingError, match="No request is shared"):
         retest(Panel(apart))
+    with pytest.raises(PairingError, match="one reply to each request"):
+        retest(Panel(pd.concat([apart, apart.assign(platform="p")])))
     runs = pd.concat([frame.assign(run="1"), frame.assign(run="2")])
     assert retest(Panel(runs)).frame["estimate"].iloc[0] == 1
 

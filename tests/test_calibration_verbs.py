@@ -96,6 +96,8 @@ def test_two_models_are_compared_on_requests_both_answered():
     assert row["estimate"] == pytest.approx(oracle.value)
     assert (row["conf_low"], row["conf_high"]) == pytest.approx((oracle.low, oracle.high))
     assert (row["n_units"], row["n_missing"]) == (len(families), 100 - len(families))
+    served = frame.assign(platform=frame["model"].map({"m": "here", "n": "there"}))
+    pd.testing.assert_frame_equal(compare_auroc(Panel(served)).frame, compare_auroc(Panel(frame)).frame)
     with pytest.raises(PairstatsError, match="At least two levels"):
         compare_auroc(Panel(frame.query("model == 'm'")))
 

@@ -381,3 +381,77 @@ def test_provenance_says_what_made_the_numbers() -> None:
     assert len(made.provenance["input_digest"]) == 64
     assert math.isclose(made.frame["conf_level"].item(), 0.9)
     assert not made.frame["registered"].any()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda p: ps.estimate(p, "score"), r"must be a value such as Mean\('score'\).*'score'"),
+        (lambda p: ps.estimate(p, Mean), "but got Mean"),
+        (lambda p: ps.contrast(p, Mean, Pairwise("model")), "but got Mean"),
+        (lambda p: ps.contrast(p, Mean(), "model"), r"such as Pairwise\('model'\), but got 'model'"),
+        (lambda p: ps.contrast(p, Mean(), Pairwise), "A comparison must be a value"),
+        (lambda p: ps.estimate(copies("11"), Mean()), "must be a Panel, but is a DataFrame"),
+        (lambda p: ps.estimate(p, Mean(3)), "names 3"),
+        (lambda p: ps.estimate(p, Mean("item")), "adds up 'item', which must hold numbers"),
+        (lambda p: Panel(copies("11").head(0)), "at least one row"),
+        (lambda p: Panel(copies("11"), cells=("model", "model")), "'model' is named twice"),
+        (lambda p: Panel(copies("11").assign(score="good")), "'score' must hold numbers"),
+        (lambda p: Panel(pd.concat([copies("11"), copies("11")], axis=1)), "own name"),
+    ],
+)  # fmt: skip
+def test_wrong_questions_say_what_to_do(ask: object, message: str) -> None:
+    with pytest.raises(PairstatsError, match=message):
+        ask(Panel(copies("11", "10")))
+
+
+def test_a_cell_that_holds_only_part_of_the_units_says_so() -> None:
+    rows = pd.concat([copies(*["1"] * 10, model="a"), copies(*["1"] * 10, *["0"] * 10, model="b")])
+    first, second = ps.estimate(Panel(rows), Mean())
+    assert "holds 10 of the 20 units of the cells it shares units with" in first["note"]
+    assert second["note"] is None
+    split = rows.assign(split=np.where(rows["family"] < "f010", "easy", "hard"))
+    notes = [row["note"] for row in ps.estimate(Panel(split, cells=("split", "model")), Mean())]
+    assert notes == [None, None, None], "easy and hard items are different units by design"
+
+
+def test_pooled_conditions_are_named() -> None:
+    rows = pd.concat([copies("11", "10").assign(condition=c) for c in ("direct", "cot")])
+    assert "pooled over condition (2)" in row(rows)["note"]
+    apart = next(iter(ps.estimate(Panel(rows, cells=("condition",)), Mean())))
+    assert "pooled" not in (apart["note"] or "")
+
+
+def test_option_labels_that_are_compared_for_flips_are_pointed_out() -> None:
+    rows = copies("11", "10", "11").assign(answer=["A", "B", "A", "A", "B", "B"])
+    assert "option labels are compared" in row(rows, FlipRate())["note"]
+    assert "option labels" not in (row(rows, FlipRate("score"))["note"] or "")
+    assert "option labels" not in (row(rows.assign(answer=rows["answer"] + "x"), FlipRate())["note"] or "")
+
+
+def test_interval_and_test_may_part_and_the_row_says_so() -> None:
+    found = pair(two([*"1" * 5, *"0" * 7], ["0"] * 12))
+    assert found["p_value"] == 0.0625
+    assert found["conf_low"] > 0
+    assert "interval and test disagree: the test decides" in found["note"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shares_compared_by_monte_carlo_are_exactly_antisymmetric(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = pd.concat([copies(*["11"] * 20, model=m) for m in "ab"], ignore_index=True)
+    rows = rows.assign(confidence=rng.choice([0.5, 0.95], 80), score=rng.choice([0.0, 1.0], 80))
+    asked = Share("score < 1", given="confidence >= 0.9")
+    there, back = (pair(Panel(rows), asked, Versus("model", r)) for r in "ba")
+    renamed = rows.assign(family=rows["family"].map(lambda f: f"z{999 - int(f[1:])}"))
+    again = pair(Panel(renamed), asked, Versus("model", "b"))
+    assert there["conf_low"] == -back["conf_high"]
+    assert there["conf_high"] == -back["conf_low"]
+    assert there["p_value"] == back["p_value"] == again["p_value"]
+    assert (there["conf_low"], there["seed"]) == (again["conf_low"], again["seed"])
+    one_sided = [
+        pair(Panel(rows), asked, Versus("model", r), alternative=a)
+        for r, a in (("b", "less"), ("a", "greater"))
+    ]
+    assert one_sided[0]["p_value"] == one_sided[1]["p_value"]
+    assert one_sided[0]["conf_high"] == -one_sided[1]["conf_low"]

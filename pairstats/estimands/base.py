@@ -26,6 +26,10 @@ class Estimand(Protocol):
         Range of the value, if it is known; needed by the family interval.
     columns : tuple of str
         Columns of the records that are read.
+    numbers : tuple of str, optional
+        Those of them that are added up.
+    remarks : callable, optional
+        From rows to sentences that must stand beside the estimate.
     """
 
     @property

@@ -12,6 +12,7 @@ from pairstats.errors import PairingError, PairstatsError, listed
 from pairstats.estimands.base import ONE, Rows, add_up, as_number, count, present
 from pairstats.schema import is_score
 
+MOST_LABELS = 26
 _BLANK = "\x00no answer"
 
 
@@ -70,6 +71,15 @@ class FlipRate:
 
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return (*self.within, *(name for name in apart if name not in self.within))
+
+    def remarks(self, rows: Rows) -> list[str]:
+        """Warn where option labels are compared: they move when options do."""
+        if is_score(self.column):
+            return []
+        values = rows.select(nw.col(self.column).cast(nw.String)).unique().head(MOST_LABELS + 2).collect()
+        texts = [text for text in values[self.column].to_list() if text]
+        labels = bool(texts) and len(texts) <= MOST_LABELS and all(len(t) == 1 and t.isupper() for t in texts)
+        return ["option labels are compared: where options move, map options= to compare texts"] * labels
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
         keys = [*by, *unit]
@@ -174,6 +184,10 @@ class AllCorrect:
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        return self.columns
 
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(apart)

@@ -43,7 +43,8 @@ class Mean:
 
     def __post_init__(self) -> None:
         one_of("weight", self.weight, ("item", "family"))
-        if self.bounds is None and (is_score(self.column) or self.column == "confidence"):
+        named = isinstance(self.column, str) and (is_score(self.column) or self.column == "confidence")
+        if self.bounds is None and named:
             object.__setattr__(self, "bounds", (0.0, 1.0))
 
     @property
@@ -53,6 +54,10 @@ class Mean:
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        return self.columns
 
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)
@@ -92,6 +97,10 @@ class Brier:
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.confidence, self.score)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        return self.columns
 
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)
@@ -179,6 +188,10 @@ class Ratio:
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.numerator, self.denominator)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        return self.columns
 
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)

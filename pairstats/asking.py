@@ -1,0 +1,54 @@
+"""What must hold before a question is answered, and what must be said beside the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+
+from pairstats.errors import PairstatsError, SchemaError
+from pairstats.estimands import Estimand
+from pairstats.panel import APART, Panel
+
+
+def check_panel(panel: Any) -> None:
+    """Raise unless it is a panel."""
+    if not isinstance(panel, Panel):
+        raise PairstatsError(
+            f"The first argument must be a Panel, but is a {type(panel).__name__}. Make one: Panel(records)."
+        )
+
+
+def check_estimand(panel: Panel, estimand: Any) -> None:
+    """Raise unless it is an estimand whose columns are there and, where they are added up, hold numbers."""
+    if isinstance(estimand, type) or not all(
+        hasattr(estimand, name) for name in ("reduce", "columns", "name")
+    ):
+        shown = estimand.__name__ if isinstance(estimand, type) else repr(estimand)
+        raise PairstatsError(
+            f"An estimand must be a value such as Mean('score') or FlipRate('answer'), but got {shown}."
+        )
+    odd = [column for column in estimand.columns if not isinstance(column, str)]
+    if odd:
+        raise PairstatsError(f"An estimand names columns, but {estimand.name!r} names {odd[0]!r}.")
+    panel.require(*estimand.columns)
+    types = panel.frame.collect_schema()
+    for column in getattr(estimand, "numbers", ()):
+        if not (types[column].is_numeric() or types[column] == nw.Boolean):
+            raise SchemaError(
+                f"{estimand.name!r} adds up {column!r}, which must hold numbers, but holds {types[column]}. "
+                "Name another column, or compare texts with Share."
+            )
+
+
+def remarks(panel: Panel, estimand: Estimand) -> tuple[str, ...]:
+    """Say what a reader could not see from the row: what was pooled, and whether labels were compared."""
+    there = set(panel.columns)
+    apart = [name for name in APART if name in there and name not in panel.cells]
+    said = []
+    if apart:
+        counts = panel.frame.select(*(nw.col(name).n_unique() for name in apart)).collect()
+        pooled = [f"{name} ({counts[name].item()})" for name in apart if counts[name].item() > 1]
+        said += [f"pooled over {', '.join(pooled)}"] if pooled else []
+    described = getattr(estimand, "remarks", None)
+    return (*said, *(described(panel.rows()) if described is not None else ()))
