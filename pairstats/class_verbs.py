@@ -113,8 +113,8 @@ def _pair(
     merged: pd.DataFrame, family: str, column: str, question: str, kind: Kind, level: float
 ) -> Iterator[dict[str, Any]]:
     """Rows of one pair of levels: the test, and the difference of each class's share."""
-    pair = merged[["class_1", "class_2"]].astype(object)
-    pair = pair.where(pair.notna(), None).to_numpy()
+    given = merged[["class_1", "class_2"]].astype(object)
+    pair = given.where(given.notna(), None).to_numpy()
     there = np.array([[value is not None for value in row] for row in pair])
     both = there.all(axis=1)
     counts = {"n_units": int(both.sum()), "n_missing": int((there.any(axis=1) & ~both).sum())}

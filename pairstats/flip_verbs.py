@@ -34,8 +34,8 @@ def flip_table(
 ) -> Estimates:
     """Split flips by correctness in every cell: right to wrong, wrong to right, to the same or another wrong.
 
-    Use it to say what flips cost. Not for how many there are; `estimate` with `FlipRate` covers that. Replies of different
-    variants are compared, over all repeats, inside a question.
+    Use it to say what flips cost. Not for how many there are; `estimate` with `FlipRate` covers that.
+    Replies of different variants are compared, over all repeats, inside a question.
 
     Parameters
     ----------

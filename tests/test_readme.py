@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
 from conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -16,6 +17,17 @@ def test_ci_runs_the_two_commands_word_for_word() -> None:
     assert len(commands) == 2
     for command in commands:
         assert command in CI.splitlines()
+
+
+def test_the_snippet_runs_as_it_stands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [snippet] = re.findall(r"```python\n(.+?)\n```", README, flags=re.DOTALL)
+    monkeypatch.chdir(ROOT)
+    exec(compile(snippet, "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "1080 records = 1080 rows + 0 left out + 0 merged" in said
+    assert "0.450    [0.355, 0.549]" in said
 
 
 def test_paths_that_the_readme_names_exist() -> None:
