@@ -24,9 +24,10 @@ from pairstats.protocol import (
     build_comparison,
     build_estimand,
     build_interval,
+    build_mapping,
 )
 from pairstats.protocol.values import ContrastRule, EstimandRule, Source
-from pairstats.readers import extract, read_runs
+from pairstats.readers import read_runs
 from pairstats.records import Records, concat_records
 from pairstats.result import Estimates, concat
 from pairstats.tipping import tipping_point
@@ -52,6 +53,8 @@ class Analysis:
     sensitivity : Estimates or None
         Every contrast under every other way to analyse it, with the factor ``analysis``.
     completeness : pandas.DataFrame
+    blocks : pandas.DataFrame or None
+        Completeness of every cell in every block, where the design has blocks.
     deviations : tuple of str
         Declared, and where the records differ from what the protocol expects.
     """
@@ -63,6 +66,7 @@ class Analysis:
     calibration: Estimates | None
     sensitivity: Estimates | None
     completeness: pd.DataFrame
+    blocks: pd.DataFrame | None
     deviations: tuple[str, ...]
 
 
@@ -101,6 +105,7 @@ def analyse(protocol: Protocol, *, registered: bool = False, progress: Progress 
         calibration=calibration,
         sensitivity=others,
         completeness=panel.completeness(),
+        blocks=_blocks(protocol, panel),
         deviations=deviations,
     )
 
@@ -123,23 +128,13 @@ def _read(
     paths = [source.path] if isinstance(source.path, str) else source.path
     return read_runs(
         [folder / path for path in paths],
-        **{name: mapping(name, value) for name, value in source.map.items()},
+        **{name: build_mapping(name, value) for name, value in source.map.items()},
         set=source.set, score=source.score, filter=source.filter, reader=source.reader,
-        confidence_scale=source.confidence_scale, answers=answers, options=source.options,
+        confidence_scale=source.confidence_scale, answers=answers,
+        options=None if source.options is None else build_mapping("options", source.options),
         items=None if source.items is None else folder / source.items, planned=source.planned,
         exclude=source.exclude, score_range=(score_range[0], score_range[1]), progress=False,
     )  # fmt: skip
-
-
-def mapping(name: str, value: Any) -> Any:
-    """Mapping of one column: a dotted path, or ``{ from = "item", pattern = "..." }``."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict) and set(value) == {"from", "pattern"}:
-        return extract(value["from"], value["pattern"])
-    raise ProtocolError(
-        f"`map.{name}` must be a dotted path or {{ from = ..., pattern = ... }}, but is {value!r}."
-    )
 
 
 def make_panel(protocol: Protocol, records: Any) -> Panel:
@@ -265,6 +260,21 @@ def _calibration(protocol: Protocol, panel: Panel) -> Estimates | None:
     )  # fmt: skip
 
 
+def _blocks(protocol: Protocol, panel: Panel) -> pd.DataFrame | None:
+    """Completeness by block; every family must lie in one block."""
+    blocks = protocol.design.blocks
+    if not blocks:
+        return None
+    counts = panel.completeness([protocol.design.family, *blocks])
+    twice = counts[protocol.design.family][counts[protocol.design.family].duplicated()]
+    if len(twice):
+        raise ProtocolError(
+            f"[design] `blocks` must split the families, but family {listed(twice.unique())} lies in several "
+            f"levels of {' and '.join(blocks)}."
+        )
+    return panel.completeness([*protocol.design.cells, *blocks])
+
+
 def _declared(protocol: Protocol) -> list[str]:
     return [
         f"{d.date}: {d.what}" + (f" (contrast {d.contrast})" if d.contrast else "")
@@ -277,11 +287,6 @@ def _unexpected(protocol: Protocol, panel: Panel) -> list[str]:
     expect = protocol.design.expect
     known = {"families": protocol.design.family, "items": "item", "models": "model", "variants": "variant",
              "conditions": "condition"}  # fmt: skip
-    unknown = [name for name in expect if name not in known]
-    if unknown:
-        raise ProtocolError(
-            f"[design] `expect` has the unknown key {listed(unknown)}; it may have {', '.join(known)}."
-        )
     counts = {name: len(panel.levels(known[name])) for name in expect}
     return [f"expected {n} {name}, found {counts[name]}" for name, n in expect.items() if counts[name] != n]
 

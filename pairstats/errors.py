@@ -32,7 +32,17 @@ class PairingError(PairstatsError):
 
 
 class ProtocolError(PairstatsError):
-    """A protocol file that cannot be run as written."""
+    """A protocol file that cannot be run as written.
+
+    Attributes
+    ----------
+    findings : tuple of str
+        Every fault of the file with its line, where the file was read; empty otherwise.
+    """
+
+    def __init__(self, message: str, findings: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
 
 
 def listed(values: Iterable[object], limit: int = 3) -> str:
@@ -62,3 +72,21 @@ def one_of(name: str, value: object, allowed: Iterable[object]) -> None:
     if value not in options:
         shown = ", ".join(repr(option) for option in options)
         raise PairstatsError(f"`{name}` must be one of {shown}, but got {value!r}.")
+
+
+def counted(number: int, what: str) -> str:
+    """Show a count with its noun, which is given in the singular.
+
+    Examples
+    --------
+    >>> counted(1, "family"), counted(2, "family"), counted(0, "reply"), counted(3, "repeat")
+    ('1 family', '2 families', '0 replies', '3 repeats')
+    """
+    return f"{number} {what}" if number == 1 else f"{number} {plural(what)}"
+
+
+def plural(noun: str) -> str:
+    """Plural of an English noun that this package counts."""
+    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"

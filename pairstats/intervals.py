@@ -44,11 +44,14 @@ class Totals:
         The value is ``num.sum() / den.sum()``; every count is positive.
     bounds : tuple of float or None
         Range of ``num / den`` of one family.
+    families : tuple of str
+        Their names, where several comparisons must be laid beside each other.
     """
 
     num: np.ndarray
     den: np.ndarray
     bounds: tuple[float, float] | None
+    families: tuple[str, ...] = ()
 
     @property
     def means(self) -> np.ndarray:

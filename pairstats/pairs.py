@@ -23,6 +23,7 @@ from pairstats.rows import (
     joined,
     limit_columns,
     numbers,
+    population_notes,
     weight_notes,
 )
 from pairstats.sums import FamilySums, Units
@@ -180,7 +181,10 @@ def compare(
     row |= _discordant(units, combined, chosen)
     if np.all(np.abs(sums.den - sums.den[:, :1]) < TIE):
         totals: Totals | None = Totals(
-            sums.num @ combined.weights, sums.den[:, 0], combined.range(asked.estimand.bounds)
+            sums.num @ combined.weights,
+            sums.den[:, 0],
+            combined.range(asked.estimand.bounds),
+            sums.families,
         )
         found = _shared(asked, sums, totals, comparison, notes)
         weights = weight_notes(asked, units, columns, chosen, combined.weights, found)
@@ -254,10 +258,17 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
     if swapped:
         columns |= {"conf_low": -limits.high, "conf_high": -limits.low}
     estimate = float(value[0] - value[1])
+    said = [
+        *population_notes(asked.panel, len(sums)),
+        *family_notes(sums.den.mean(axis=1)),
+        *limits.notes,
+        *notes,
+        f"p by {test.method}",
+    ]
     return columns | {
         "estimate": estimate, "n_families": len(sums), "statistic": estimate,
         "p_value": test.p_value, "p_floor": test.p_floor,
-        "note": joined([*family_notes(sums.den.mean(axis=1)), *limits.notes, *notes, f"p by {test.method}"]),
+        "note": joined(said),
     }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ STEPS = ("reading", "estimating", "comparing", "drawing", "reporting")
 EXPLORATORY = "exploratory"
 PROVENANCE = "provenance.json"
 _STALE_FOLDERS = ("figures", EXPLORATORY)
-_STALE_STEMS = ("calibration", "sensitivity")
+_STALE_STEMS = ("calibration", "sensitivity", "completeness_by_block")
 
 
 def run_protocol(
@@ -140,16 +140,17 @@ def write_analysis(analysis: Analysis, output: Path) -> None:
     _clear(output)
     output.mkdir(parents=True, exist_ok=True)
     _both(analysis.estimates, output / "estimates")
-    for stem, part in zip(_STALE_STEMS, (analysis.calibration, analysis.sensitivity), strict=True):
+    for stem, part in (("calibration", analysis.calibration), ("sensitivity", analysis.sensitivity)):
         if part is not None:
             _both(part, output / stem)
     if analysis.exploratory is not None:
         (output / EXPLORATORY).mkdir()
         _both(analysis.exploratory, output / EXPLORATORY / "estimates")
     records = analysis.records
-    for name, frame in (
-        ("completeness", analysis.completeness), ("ledger", records.ledger), ("left_out", records.left_out),
-    ):  # fmt: skip
+    frames = {
+        "completeness": analysis.completeness, "ledger": records.ledger, "left_out": records.left_out,
+    } | ({} if analysis.blocks is None else {"completeness_by_block": analysis.blocks})  # fmt: skip
+    for name, frame in frames.items():
         frame.to_parquet(output / f"{name}.parquet", index=False)
         guarded(frame).to_csv(output / f"{name}.csv", index=False, lineterminator="\n")
     records.save(output / "records.parquet")

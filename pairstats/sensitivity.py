@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pairstats.errors import PairstatsError, ProtocolError
 from pairstats.panel import Panel
+from pairstats.protocol import with_method
 from pairstats.protocol.values import Protocol, Sensitivity
 from pairstats.result import Estimates
 
@@ -71,7 +72,7 @@ def _changed(protocol: Protocol, panel: Panel, rule: Sensitivity) -> tuple[Proto
     if rule.missing is not None:
         design = replace(design, missing=rule.missing)
     if rule.method is not None:
-        interval = replace(interval, method=rule.method)
+        interval = with_method(interval, rule.method)
     inside = panel.with_rules(no_answer=rule.no_answer)
     inside = inside.where(**rule.where) if rule.where else inside
     inside = inside if rule.drop is None else inside.not_meeting(rule.drop)

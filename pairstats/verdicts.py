@@ -14,11 +14,12 @@ from pairstats.errors import PairstatsError, one_of
 from pairstats.intervals import FamilyInterval, Totals
 from pairstats.numeric.dirichlet import dirichlet_mean_cdf
 from pairstats.numeric.multiplicity import adjust
+from pairstats.numeric.stepdown import max_t
 from pairstats.pairs import Compared
 
 CLAIMS = ("difference", "superiority", "noninferiority", "equivalence")
 VERDICTS = ("superior", "inferior", "noninferior", "equivalent", "inconclusive", "not estimable")
-MULTIPLICITY = ("holm", "hochberg", "bonferroni", "fixed-sequence", "gatekeeping", "none")
+MULTIPLICITY = ("holm", "hochberg", "bonferroni", "fixed-sequence", "gatekeeping", "max-t", "none")
 POWER = 0.8
 
 
@@ -118,7 +119,9 @@ def judge(
         In the registered order, which matters for "fixed-sequence".
     claims : sequence of Claim
         One each.
-    method : {"holm", "hochberg", "bonferroni", "fixed-sequence", "gatekeeping", "none"}
+    method : {"holm", "hochberg", "bonferroni", "fixed-sequence", "gatekeeping", "max-t", "none"}
+        "max-t": step-down by joint sign flips of whole families, for several endpoints or conditions of one
+        pair; no margins.
     minimum : float, default 0
         Share of planned units that must be compared for a verdict to be given.
 
@@ -139,12 +142,31 @@ def judge(
     one_of("method", method, MULTIPLICITY)
     p = [claim_p(each, claim) for each, claim in zip(compared, claims, strict=True)]
     tested = [i for i, value in enumerate(p) if value is not None]
-    together = adjust_claims([p[i] for i in tested], [claims[i].group for i in tested], method)  # type: ignore[misc]
+    if method == "max-t":
+        together = _max_t([compared[i] for i in tested], [claims[i] for i in tested])
+    else:
+        values, groups = [p[i] for i in tested], [claims[i].group for i in tested]
+        together = adjust_claims(values, groups, method)  # type: ignore[arg-type]
     adjusted = dict(zip(tested, map(float, together), strict=True))
     return [
         _judged(each, claim, p[i], adjusted.get(i), minimum)
         for i, (each, claim) in enumerate(zip(compared, claims, strict=True))
     ]
+
+
+def _max_t(compared: Sequence[Compared], claims: Sequence[Claim]) -> np.ndarray:
+    """Adjust by the joint law of all statistics when the two labels exchange within whole families."""
+    if not compared:
+        return np.zeros(0)
+    families = {each.totals.families if each.totals is not None else None for each in compared}
+    sides = {each.row.get("alternative") for each in compared}
+    if any(claim.by_margin for claim in claims) or None in families or len(families) > 1 or len(sides) > 1:
+        raise PairstatsError(
+            "max-t adjusts differences of one pair of systems on the same families, all with one side and "
+            "without margins; these comparisons are not. Take holm."
+        )
+    table = np.column_stack([each.totals.num for each in compared])  # type: ignore[union-attr]
+    return np.asarray(max_t(table, alternative=str(sides.pop())).p_adjusted)
 
 
 def claim_p(compared: Compared, claim: Claim) -> float | None:
@@ -209,6 +231,8 @@ def adjust_claims(p: Sequence[float], groups: Sequence[int], method: str) -> np.
         return np.asarray(adjust(values, method))
     if method == "fixed-sequence":
         return np.maximum.accumulate(values) if values.size else values
+    if method != "gatekeeping":
+        raise PairstatsError(f"{method} needs the family totals, not the p-values alone.")
     adjusted, gate = values.copy(), 0.0
     for group in sorted(set(groups)):
         members = np.array([g == group for g in groups])

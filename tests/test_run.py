@@ -209,3 +209,37 @@ def test_a_bad_mapping_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('family = "family"', "family = 3"))
     with pytest.raises(ProtocolError, match="`map.family` must be a dotted path"):
         run_protocol(path, tmp_path / "out")
+
+
+def test_blocks_split_the_families_and_completeness_is_told_by_block(tmp_path: Path) -> None:
+    rows = [f"{m},f{i},q{i},{'xy'[i % 2]},1" for m in "ab" for i in range(12)]
+    table = "\n".join(["model,family,item,category,score", *rows]) + "\n"
+    path = small(tmp_path, '[design]\nblocks = ["category"]\n', table)
+    path.write_text(
+        path.read_text().replace('family = "family" }', 'family = "family", category = "category" }')
+    )
+    run_protocol(path, tmp_path / "out", report=False)
+    blocks = pd.read_parquet(tmp_path / "out" / "completeness_by_block.parquet")
+    assert blocks[["model", "category", "planned"]].values.tolist() == [
+        ["a", "x", 6], ["a", "y", 6], ["b", "x", 6], ["b", "y", 6],
+    ]  # fmt: skip
+    (tmp_path / "runs.csv").write_text(table.replace("b,f0,q0,x", "b,f0,q0,y"))
+    with pytest.raises(ProtocolError, match="family 'f0' lies in several"):
+        run_protocol(path, tmp_path / "out", report=False)
+
+
+def test_two_runs_give_the_same_bytes(results: Results, tmp_path: Path) -> None:
+    again = run_protocol(STUDY, tmp_path / "again")
+    names = sorted(p.relative_to(results.folder) for p in results.folder.rglob("*") if p.is_file())
+    assert names == sorted(p.relative_to(again.folder) for p in again.folder.rglob("*") if p.is_file())
+    differing = [n for n in names if (results.folder / n).read_bytes() != (again.folder / n).read_bytes()]
+    assert differing == []
+
+
+def test_the_order_of_files_and_rows_changes_nothing(tmp_path: Path) -> None:
+    path = small(tmp_path)
+    one = run_protocol(path, tmp_path / "one", report=False).estimates.frame
+    lines = (tmp_path / "runs.csv").read_text().splitlines()
+    (tmp_path / "runs.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    two = run_protocol(path, tmp_path / "two", report=False).estimates.frame
+    pd.testing.assert_frame_equal(one, two)

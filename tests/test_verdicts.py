@@ -230,3 +230,27 @@ def test_an_equivalence_may_fall_to_either_side() -> None:
     turned, said = tipped(same + "-" * 30, same + "1" * 30, Claim("equivalence", 0.1))
     assert turned is not None
     assert "equivalent unless" in said
+
+
+def test_max_t_uses_the_joint_law_of_endpoints_on_the_same_families() -> None:
+    rng = np.random.default_rng(3)
+    base = rng.choice([-1, 0, 1], 12, p=[0.1, 0.4, 0.5])
+    endpoints = [base.tolist(), np.clip(base + rng.choice([0, 1], 12), -1, 1).tolist()]
+    names = tuple(f"f{i}" for i in range(12))
+    each = [
+        Compared({**made(d).row, "alternative": "two-sided"}, NOTHING, Totals(np.array(d, float), np.ones(12), (-1.0, 1.0), names))
+        for d in endpoints
+    ]  # fmt: skip
+    found = [j.compared.row["p_adjusted"] for j in judge(each, [Claim()] * 2, method="max-t")]
+    # By enumeration of all sign vectors: the largest standardized sum, stepping down.
+    table = np.array(endpoints, float).T
+    signs = np.array(np.meshgrid(*[[1, -1]] * 12)).reshape(12, -1).T
+    t = np.abs(signs @ table) / np.sqrt((table**2).sum(axis=0))
+    observed = np.abs(table.sum(axis=0)) / np.sqrt((table**2).sum(axis=0))
+    first, second = np.argsort(-observed)
+    p_first = np.mean(t.max(axis=1) >= observed[first] - 1e-9)
+    p_second = max(p_first, np.mean(t[:, second] >= observed[second] - 1e-9))
+    assert found[first] == pytest.approx(p_first)
+    assert found[second] == pytest.approx(p_second)
+    with pytest.raises(PairstatsError, match="Take holm"):
+        judge([*each, made([1.0] * 9)], [Claim()] * 3, method="max-t")

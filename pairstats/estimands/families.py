@@ -77,7 +77,7 @@ class FlipRate:
         if is_score(self.column):
             return []
         values = rows.select(nw.col(self.column).cast(nw.String)).unique().head(MOST_LABELS + 2).collect()
-        texts = [text for text in values[self.column].to_list() if text]
+        texts = [text for text in values[self.column].to_list() if isinstance(text, str) and text]
         labels = bool(texts) and len(texts) <= MOST_LABELS and all(len(t) == 1 and t.isupper() for t in texts)
         return ["option labels are compared: where options move, map options= to compare texts"] * labels
 

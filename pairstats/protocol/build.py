@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 from pairstats.answers import AnswerFormat
@@ -12,6 +13,8 @@ from pairstats.estimands import KINDS, Estimand
 from pairstats.intervals import NAMED, Bootstrap, IntervalKind
 from pairstats.numeric.checks import ALTERNATIVES
 from pairstats.protocol.values import Answers, ContrastRule, EstimandRule, IntervalRule, Multiplicity
+from pairstats.readers import extract
+from pairstats.readers.mapping import Path
 from pairstats.verdicts import MULTIPLICITY, Claim
 
 
@@ -36,7 +39,7 @@ def build_estimand(rule: EstimandRule) -> Estimand:
         )
     try:
         return KINDS[rule.kind](**rule.args, label=rule.name)
-    except (PairstatsError, TypeError) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         raise ProtocolError(f"Estimand {rule.name!r}: {error}") from error
 
 
@@ -75,6 +78,45 @@ def build_interval(rule: IntervalRule) -> IntervalKind:
         raise ProtocolError(f"[interval] {error}") from error
 
 
+def with_method(rule: IntervalRule, method: str) -> IntervalRule:
+    """Make the same rule with another method; how to resample stays only where the method resamples."""
+    if isinstance(NAMED.get(method), Bootstrap):
+        return dataclasses.replace(rule, method=method)
+    return dataclasses.replace(rule, method=method, n_resamples=None, seed=None, at_collapse=None)
+
+
+def build_mapping(name: str, value: Any) -> Path:
+    r"""Mapping of one column: a dotted path, ``"item~^(\w+)-"``, or ``{ from = "item", pattern = "^(\w+)-" }``.
+
+    Raises
+    ------
+    ProtocolError
+        When it is none of these, or its pattern is no regular expression with a group.
+
+    Examples
+    --------
+    >>> build_mapping("family", r"item~^(\w+)-")
+    Extract(name='item', pattern='^(\\w+)-')
+    """
+    if isinstance(value, dict) and value.keys() == {"from", "pattern"}:
+        column, pattern = value["from"], value["pattern"]
+    elif isinstance(value, str):
+        column, separator, pattern = value.partition("~")
+        if column and not separator:
+            return column
+    else:
+        column = pattern = None
+    if not (isinstance(column, str) and isinstance(pattern, str) and column):
+        raise ProtocolError(
+            f"`map.{name}` must be a dotted path, 'column~pattern' or {{ from = ..., pattern = ... }}, "
+            f"but is {value!r}."
+        )
+    try:
+        return extract(column, pattern)
+    except PairstatsError as error:
+        raise ProtocolError(f"`map.{name}`: {error}") from error
+
+
 def build_comparison(rule: ContrastRule) -> Comparison:
     """Comparison value that a contrast describes.
 
@@ -98,9 +140,23 @@ def build_comparison(rule: ContrastRule) -> Comparison:
         if level is not None or "across" in compare:
             raise ProtocolError(f"{where} must have a reference: what the level is compared with.")
         return Pairwise(factor)
-    levels = () if level is None else level if isinstance(level, str) else tuple(level)
-    effect = Versus(factor, str(reference), levels)
+    levels = () if level is None else tuple(_levels(where, level))
+    for each in _levels(where, reference):
+        if each in levels or isinstance(reference, list):
+            raise ProtocolError(f"{where} must have one reference, other than its levels, but has {reference!r}.")
+    effect = Versus(factor, str(reference), levels[0] if len(levels) == 1 else levels)
     return _interaction(where, effect, compare["across"]) if "across" in compare else effect
+
+
+def _levels(where: str, value: Any) -> list[str]:
+    """Levels as text, as every id is; one or a list."""
+    given = value if isinstance(value, list) else [value]
+    if not given or not all(isinstance(each, str | int | float) for each in given):
+        raise ProtocolError(f"{where}: a level must be a word, but is {value!r}.")
+    levels = [str(each) for each in given]
+    if len(set(levels)) < len(levels):
+        raise ProtocolError(f"{where} must name each level once, but names {value!r}.")
+    return levels
 
 
 def _trend(where: str, factor: str, compare: dict[str, Any]) -> Trend:
@@ -109,13 +165,18 @@ def _trend(where: str, factor: str, compare: dict[str, Any]) -> Trend:
         raise ProtocolError(f"{where}: a trend takes a factor and the doses of at least two of its levels.")
     if not all(isinstance(dose, int | float) and not isinstance(dose, bool) for dose in doses.values()):
         raise ProtocolError(f"{where}: every dose must be a number, but they are {doses}.")
+    if not all(math.isfinite(dose) for dose in doses.values()) or len(set(doses.values())) < 2:
+        raise ProtocolError(f"{where}: a trend needs at least two different doses, but they are {doses}.")
     return Trend(factor, doses)
 
 
 def _interaction(where: str, effect: Versus, across: Any) -> Interaction:
     if not isinstance(across, dict) or set(across) != {"factor", "level", "reference"}:
         raise ProtocolError(f"{where}: `across` must have factor, level and reference, but is {across!r}.")
-    return Interaction(effect, str(across["factor"]), str(across["level"]), str(across["reference"]))
+    other, level, reference = (_levels(where, across[name])[0] for name in ("factor", "level", "reference"))
+    if other == effect.factor or level == reference:
+        raise ProtocolError(f"{where}: `across` must have two levels of another factor, but is {across}.")
+    return Interaction(effect, other, level, reference)
 
 
 def _only(where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:

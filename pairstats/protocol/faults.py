@@ -1,95 +1,123 @@
-"""Faults of a protocol that no single table shows: names, references, values that do not fit together."""
+"""Faults of a protocol that no single table shows: names, references, questions that cannot be asked."""
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pairstats.errors import PairstatsError, listed
+from pairstats.estimands import KINDS
 from pairstats.protocol import build
-from pairstats.protocol.values import ContrastRule, EstimandRule, Protocol, Sensitivity
+from pairstats.protocol.places import Fault, Place
+from pairstats.protocol.settings import empty_names, is_range, settings_faults, tried, where_faults
+from pairstats.protocol.tables import Table, Tables, fits
+from pairstats.protocol.values import ContrastRule, EstimandRule
+
+ESTIMANDS = ("estimand", "exploratory.estimand")
+CONTRASTS = ("contrast", "exploratory.contrast")
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong, and a word of the file to find its line by."""
-
-    message: str
-    near: str
-
-
-def faults(protocol: Protocol) -> Iterator[Fault]:
-    """Yield every way in which a protocol contradicts itself."""
-    if not protocol.sources:
-        yield Fault("The protocol must name its records: write [[records.source]] with a path.", "records")
-    if not protocol.estimands:
-        yield Fault("The protocol must define at least one [[estimand]].", "protocol")
-    estimands = (*protocol.estimands, *protocol.exploratory.estimands)
-    contrasts = (*protocol.contrasts, *protocol.exploratory.contrasts)
-    yield from _twice("estimand", [rule.name for rule in estimands])
-    yield from _twice("contrast", [rule.name for rule in contrasts])
-    yield from _estimands(estimands)
-    registered = {rule.name for rule in protocol.estimands}
-    for rule in protocol.contrasts:
-        yield from _contrast(rule, registered)
-    for rule in protocol.exploratory.contrasts:
-        yield from _contrast(rule, {rule.name for rule in estimands})
-    yield from _rules(protocol)
+def faults(tables: Tables) -> Iterator[Fault]:
+    """Yield every way in which the tables of a protocol contradict themselves or each other."""
+    yield from tables.faults
+    if not tables.sections.get("records.source"):
+        yield Fault(
+            "The protocol must name its records: write [[records.source]] with a path.",
+            Place("", key="records"),
+        )
+    if not tables.sections.get("estimand"):
+        yield Fault("The protocol must define at least one [[estimand]].", Place("protocol"))
+    for sections in (ESTIMANDS, CONTRASTS, ("sensitivity",)):
+        yield from _names_twice(tables, sections)
+    yield from settings_faults(tables)
+    for section in ESTIMANDS:
+        for table in tables.named(section):
+            yield from _estimand(table, table.value)
+    for section in CONTRASTS:
+        defined = tables.names(*(ESTIMANDS if section.startswith("exploratory") else ESTIMANDS[:1]))
+        for table in tables.named(section):
+            yield from _contrast(table, table.value, defined)
+    yield from _references(tables)
 
 
-def _rules(protocol: Protocol) -> Iterator[Fault]:
-    contrasts = {rule.name for rule in protocol.contrasts}
-    named = [("multiplicity", protocol.multiplicity.contrasts)]
-    named += [(f"sensitivity {rule.name!r}", rule.contrasts) for rule in protocol.sensitivity]
-    named += [("deviation", [d.contrast]) for d in protocol.deviations if d.contrast]
-    for where, names in named:
-        foreign = [name for name in names if name not in contrasts]
-        if foreign:
-            yield Fault(f"[{where}] names {listed(foreign)}, which is no contrast of the file.", foreign[0])
-    yield from _twice("sensitivity", [rule.name for rule in protocol.sensitivity])
-    for rule in protocol.sensitivity:
-        yield from _sensitivity(rule)
-    for name, builder in (
-        ("interval", lambda: build.build_interval(protocol.interval)),
-        ("answers", lambda: build.build_answers(protocol.answers)),
-        ("multiplicity", lambda: build.check_multiplicity(protocol.multiplicity)),
-    ):
-        yield from _tried(builder, name)
+def _names_twice(tables: Tables, sections: Sequence[str]) -> Iterator[Fault]:
+    """Yield a fault at every table whose name an earlier one has."""
+    seen = set()
+    for section in sections:
+        for table in tables.named(section):
+            name = table.value.name
+            if name in seen:
+                yield table.fault(
+                    f"Every {section.rpartition('.')[2]} must have its own name, but {name!r} occurs twice.",
+                    "name",
+                )
+            seen.add(name)
 
 
-def _twice(what: str, names: Sequence[str]) -> Iterator[Fault]:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        yield Fault(f"Every {what} must have its own name, but {listed(twice)} occurs twice.", twice[0])
+def _references(tables: Tables) -> Iterator[Fault]:
+    known = tables.names("contrast")
+    for section, key in (("multiplicity", "contrasts"), ("sensitivity", "contrasts"), ("deviation", "contrast")):
+        for table in tables.named(section):
+            asked = getattr(table.value, key)
+            names = [asked] if isinstance(asked, str) else asked
+            foreign = [name for name in names if name and name not in known]
+            if foreign:
+                told = f"[{section}]" if section != "sensitivity" else f"[sensitivity {table.value.name!r}]"
+                yield table.fault(f"{told} names {listed(foreign)}, which is no contrast of the file.", key)
+            if len(set(names)) < len(names):
+                yield table.fault(f"`{key}` in [{section}] must name each contrast once.", key)
 
 
-def _estimands(rules: Sequence[EstimandRule]) -> Iterator[Fault]:
-    for rule in rules:
-        yield from _tried(lambda rule=rule: build.build_estimand(rule), rule.name)
+def _estimand(table: Table, rule: EstimandRule) -> Iterator[Fault]:
+    yield from empty_names(table)
+    yield from where_faults(table)
+    found = list(_arguments(table, rule))
+    yield from found or tried(table, lambda: build.build_estimand(rule))
 
 
-def _contrast(rule: ContrastRule, defined: set[str]) -> Iterator[Fault]:
-    for name in filter(None, (rule.estimand, rule.minus)):
-        if name not in defined:
-            yield Fault(
+def _arguments(table: Table, rule: EstimandRule) -> Iterator[Fault]:
+    """Yield the arguments whose type would only show when they are used."""
+    hints = typing.get_type_hints(KINDS[rule.kind]) if rule.kind in KINDS else {}
+    for name, value in rule.args.items():
+        if name == "bounds" and not is_range(value):
+            wanted = "two numbers, the lower first"
+        elif hints.get(name) in (str, str | None) and not fits(value, str):
+            wanted = "a name"
+        else:
+            continue
+        yield table.fault(f"Estimand {rule.name!r}: `args.{name}` must be {wanted}, but is {value!r}.", "args")
+
+
+def _contrast(table: Table, rule: ContrastRule, defined: Sequence[str]) -> Iterator[Fault]:
+    yield from empty_names(table)
+    yield from where_faults(table)
+    for key in ("estimand", "minus"):
+        name = getattr(rule, key)
+        if name is not None and name not in defined:
+            yield table.fault(
                 f"Contrast {rule.name!r} asks for the estimand {name!r}, which is not defined; "
-                f"there are {listed(sorted(defined), 20)}.", name,
+                f"there are {listed(sorted(set(defined)), 20)}.", key,
             )  # fmt: skip
-    yield from _tried(lambda: build.build_claim(rule), rule.name)
-    if rule.minus is None:
-        yield from _tried(lambda: build.build_comparison(rule), rule.name)
-    elif rule.compare or rule.average:
-        yield Fault(f"Contrast {rule.name!r} takes either `compare` or `minus`, not both.", rule.name)
+    if not table.clean:
+        return  # what is left of it would only be blamed for what is missing
+    yield from tried(table, lambda: build.build_claim(rule))
+    if rule.minus is not None:
+        if rule.compare or rule.average:
+            yield table.fault(f"Contrast {rule.name!r} takes either `compare` or `minus`, not both.", "minus")
+        return
+    yield from _comparison(table, rule)
 
 
-def _sensitivity(rule: Sensitivity) -> Iterator[Fault]:
-    settings = (rule.no_answer, rule.missing, rule.method, rule.score, rule.drop, rule.leave_out)
-    if not rule.where and all(setting is None for setting in settings):
-        yield Fault(f"Sensitivity {rule.name!r} must change something, but changes nothing.", rule.name)
-
-
-def _tried(make: object, near: str) -> Iterator[Fault]:
+def _comparison(table: Table, rule: ContrastRule) -> Iterator[Fault]:
     try:
-        make()  # type: ignore[operator]
+        comparison = build.build_comparison(rule)
     except PairstatsError as error:
-        yield Fault(str(error), near)
+        yield table.fault(str(error), "compare" if rule.compare else "name")
+        return
+    averaged = [rule.average] if isinstance(rule.average, str) else rule.average
+    both = [name for name in averaged if name in comparison.factors]
+    if both:
+        yield table.fault(
+            f"Contrast {rule.name!r} must not average over what it compares, but `average` names "
+            f"{listed(both)}.", "average",
+        )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,25 +66,30 @@ class PowerRule:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        found = list(self._faults())
+        if found:
+            raise ProtocolError("\n".join(found), found)
+
+    def _faults(self) -> Iterator[str]:
         for name in ("families", "copies", "repeats"):
             counts = getattr(self, name)
             if not counts or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):
-                raise ProtocolError(
-                    f"[power] `{name}` must list whole numbers of at least 1, but is {counts}."
-                )
+                yield f"[power] `{name}` must list whole numbers of at least 1, but is {counts}."
         if not self.rates or not all(isinstance(table, dict) for table in self.rates.values()):
-            raise ProtocolError(
+            yield (
                 "[power] `rates` must hold a table for each estimand; write [power.rates.NAME] with the "
                 "assumed value of every cell."
             )
         if self.n_simulations < 100:
-            raise ProtocolError(f"[power] `n_simulations` must be at least 100, but is {self.n_simulations}.")
+            yield f"[power] `n_simulations` must be at least 100, but is {self.n_simulations}."
+        if self.seed is not None and self.seed < 0:
+            yield f"[power] `seed` must not be negative, but is {self.seed}."
         latent = self.rho.values() if isinstance(self.rho, dict) else [self.rho]
         for name, values in (("icc", [self.icc]), ("rho", latent), ("instability", [self.instability])):
             if not all(0 <= value <= 1 for value in values):
-                raise ProtocolError(f"[power] `{name}` must lie in [0, 1], but is {getattr(self, name)}.")
+                yield f"[power] `{name}` must lie in [0, 1], but is {getattr(self, name)}."
         if not 0 < self.target < 1:
-            raise ProtocolError(f"[power] `target` must lie between 0 and 1, but is {self.target}.")
+            yield f"[power] `target` must lie between 0 and 1, but is {self.target}."
 
     def with_changes(self, **changes: Any) -> PowerRule:
         """Make the same assumptions with some replaced; None leaves one as it is."""

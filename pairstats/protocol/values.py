@@ -9,7 +9,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from pairstats.errors import counted
 from pairstats.protocol.power_rule import PowerRule
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the analysis is called and asks; `registered` is as the author states it."""
+
+    name: str | None = None
+    registered: date | None = None
+    questions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +60,9 @@ class Design:
     family: str = "family"
     unit: list[str] | None = None
     cells: list[str] = field(default_factory=lambda: ["model"])
+    blocks: list[str] = field(default_factory=list)
     expect: dict[str, int] = field(default_factory=dict)
-    population: str = "families"
+    population: str | None = None
     missing: str = "common"
     no_answer: str = "wrong"
     minimum: float = 0.8
@@ -206,3 +217,10 @@ class Protocol:
     deviations: tuple[Deviation, ...]
     content: Mapping[str, Any]
     digest: str
+
+    def __repr__(self) -> str:
+        counts = (
+            counted(len(self.sources), "source"), counted(len(self.estimands), "estimand"),
+            counted(len(self.contrasts), "contrast"),
+        )  # fmt: skip
+        return f"Protocol {self.name!r} ({self.path}): {', '.join(counts)}; sha256 {self.digest[:12]}"

@@ -154,7 +154,9 @@ def _declared(content: Mapping[str, Any]) -> Declared:
         questions=tuple(_question(rule, by_name) for rule in content.get("contrast", [])),
         multiplicity=content.get("multiplicity", {}),
         minimum=float(design.get("minimum", 0.8)),
-        digest=digest_of({k: v for k, v in content.items() if k not in ("deviation", "exploratory", "power")}),
+        digest=digest_of(
+            {k: v for k, v in content.items() if k not in ("deviation", "exploratory", "power")}
+        ),
         raw=content,
     )
 
