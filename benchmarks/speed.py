@@ -43,7 +43,7 @@ def claims() -> list[tuple[str, float | None, Callable[[], object]]]:
         ("family interval, 200 families of 2", 5, lambda: family_interval(families(200, 2))),
         ("family interval, 200 families of 8", 5, lambda: family_interval(families(200, 8), kind="cp")),
         ("family interval, 200 continuous scores", 5, lambda: family_interval(continuous)),
-        ("family interval, 200 continuous, near 1", None, lambda: family_interval(ceiling)),
+        ("family interval, 200 continuous, near 1", 5, lambda: family_interval(ceiling)),
         ("family interval, 200 of sizes 1 to 8", 5, lambda: family_interval(unequal, sizes=sizes)),
         ("family interval, 100,000, 1,000 distinct", 50, lambda: family_interval(thousand)),
         ("family interval, 100,000 continuous", 50, lambda: family_interval(many)),

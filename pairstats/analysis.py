@@ -113,22 +113,18 @@ def analyse(protocol: Protocol, *, registered: bool = False, progress: Progress 
 def read_sources(protocol: Protocol) -> Records:
     """Read all sources of a protocol into one table; paths are relative to the protocol's folder."""
     answers = build_answers(protocol.answers)
-    parts = []
-    for number, source in enumerate(protocol.sources, start=1):
-        try:
-            parts.append(_read(source, protocol.path.parent, answers, protocol.design.score_range))
-        except TypeError as error:
-            raise ProtocolError(f"[[records.source]] number {number}: {error}") from error
-    return concat_records(parts)
+    folder, score_range = protocol.path.parent, protocol.design.score_range
+    return concat_records([_read(source, folder, answers, score_range) for source in protocol.sources])
 
 
 def _read(
     source: Source, folder: Path, answers: AnswerFormat | None, score_range: Sequence[float]
 ) -> Records:
     paths = [source.path] if isinstance(source.path, str) else source.path
+    columns: dict[str, Any] = {name: build_mapping(name, value) for name, value in source.map.items()}
     return read_runs(
         [folder / path for path in paths],
-        **{name: build_mapping(name, value) for name, value in source.map.items()},
+        **columns,
         set=source.set, score=source.score, filter=source.filter, reader=source.reader,
         confidence_scale=source.confidence_scale, answers=answers,
         options=None if source.options is None else build_mapping("options", source.options),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,22 +16,37 @@ from pairstats._version import __version__
 
 OK, FINDINGS, USAGE = 0, 1, 2
 
-EXAMPLES = r"""examples:
-  pairstats run analyses/rule_conflicts/protocol.toml -o results/
-  pairstats normalize logs/ --family metadata.family_id --variant metadata.variant -o records.parquet
-  pairstats normalize runs/ --family 'item~^(\w+)-' --variant 'item~-(\w+)$' -o records.parquet
-  pairstats normalize small=a.jsonl large=b.jsonl --family item --filter strict-match -o records.parquet
-  pairstats check records.parquet
-  pairstats power protocol.toml --families 50 100 200 -o power/
-  pairstats freeze protocol.toml
-  pairstats draw results/ -o figures/
-  pairstats report results/ -o report.html
-  pairstats verify results/
-  pairstats diff results_a/ results_b/
-  pairstats fill article.md --results results/ -o article_filled.md
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "run": (
+        "pairstats run analyses/rule_conflicts/protocol.toml -o results/",
+        "pairstats run protocol.toml -o results/ --no-report --exit-verdict",
+    ),
+    "normalize": (
+        "pairstats normalize logs/ --family metadata.family_id --variant metadata.variant -o records.parquet",
+        r"pairstats normalize runs/ --family 'item~^(\w+)-' --variant 'item~-(\w+)$' -o records.parquet",
+        "pairstats normalize small=a.jsonl large=b.jsonl --family item --filter strict-match -o records.parquet",
+    ),
+    "check": ("pairstats check records.parquet", "pairstats check protocol.toml"),
+    "power": ("pairstats power protocol.toml --families 50 100 200 -o power/",),
+    "freeze": ("pairstats freeze protocol.toml",),
+    "draw": ("pairstats draw results/ -o figures/",),
+    "report": ("pairstats report results/ -o report.html",),
+    "verify": ("pairstats verify results/",),
+    "diff": ("pairstats diff results_a/ results_b/",),
+    "fill": ("pairstats fill article.md --results results/ -o article_filled.md",),
+}
+FINDING: dict[str, str] = {
+    "run": "the records depart from the protocol (a [[deviation]], or counts other than [design] expect)",
+    "normalize": "records were left out (--keep-going)",
+    "check": "the file has faults, or the lock of a protocol does not hold",
+    "freeze": "the planned design cannot support a claim",
+    "verify": "a number, or a file, is not what the records give",
+    "diff": "the results differ",
+    "fill": "a number of the write-up does not come from the results",
+}
+"""What exit status 1 means for each command that has findings."""
 
-exit status: 0 fine, 1 findings, 2 wrong usage or unreadable input
-"""
+STATUS = "exit status: 0 fine, 1 findings, 2 wrong usage or unreadable input"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,29 +62,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 fine, 1 findings, 2 wrong usage or unreadable input.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter gets its escape
+            stream.reconfigure(errors="backslashreplace")
     parser = build_parser()
     given = parser.parse_args(arguments)
     if given.command is None:
         parser.print_help()
         return USAGE
-    from pairstats.errors import PairstatsError
-
     try:
-        return _function(given.command)(given)
-    except PairstatsError as error:
-        return _complain(str(error), given)
-    except (
-        FileNotFoundError,
-        PermissionError,
-        IsADirectoryError,
-        NotADirectoryError,
-        FileExistsError,
-    ) as error:
-        return _complain(f"{error.strerror}: {error.filename}", given)
+        status = _function(given.command)(given)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        _discard_output()
+        return OK
     except KeyboardInterrupt:
         return _complain("stopped", given)
-    except BrokenPipeError:
-        return OK
+    except Exception as error:
+        message = _expected(error)
+        if message is None:
+            raise
+        return _complain(message, given)
+
+
+def _expected(error: Exception) -> str | None:
+    """Message of an error that input or surroundings cause; None for a fault of the program."""
+    from pairstats.errors import PairstatsError
+
+    if isinstance(error, PairstatsError):
+        return str(error)
+    if isinstance(error, OSError):
+        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        return ": ".join([error.strerror or str(error) or type(error).__name__, *names])
+    if any(kind.__module__.startswith("pyarrow") for kind in type(error).__mro__):
+        return f"a table cannot be read or written: {' '.join(str(error).split())}"
+    return None
+
+
+def _discard_output() -> None:
+    """Let nothing be written any more, so that leaving the program does not fail a second time."""
+    with contextlib.suppress(OSError, ValueError):  # not a real file, as in a notebook
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _function(command: str) -> Callable[[argparse.Namespace], int]:
@@ -79,7 +115,8 @@ def _function(command: str) -> Callable[[argparse.Namespace], int]:
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of the whole command line."""
     parser = argparse.ArgumentParser(
-        prog="pairstats", description="Paired statistics for language-model evaluations.", epilog=EXAMPLES,
+        prog="pairstats", description="Paired statistics for language-model evaluations.",
+        epilog=_epilog([example for each in EXAMPLES.values() for example in each], STATUS),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.set_defaults(command=None, json=False)
@@ -93,7 +130,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _command(commands: Any, name: str, module: str, about: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=about, description=about, epilog=EXAMPLES,
+        name, help=about, description=about, epilog=_epilog(EXAMPLES[name], _status_of(name)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.set_defaults(command=f"pairstats.commands.{module}")
@@ -101,8 +138,23 @@ def _command(commands: Any, name: str, module: str, about: str) -> argparse.Argu
     return parser
 
 
-def _output(parser: argparse.ArgumentParser, what: str, *, required: bool = True) -> None:
+def _epilog(examples: Sequence[str], status: str) -> str:
+    return "\n  ".join(["examples:", *examples]) + f"\n\n{status}\n"
+
+
+def _status_of(name: str) -> str:
+    """Exit statuses of one command, with what its findings are."""
+    found = f", 1 where {FINDING[name]}" if name in FINDING else ""
+    more = "\n  --exit-verdict: 10, 11, 12 as above, else 0, whatever was found" if name == "run" else ""
+    return f"exit status: 0 fine{found},\n  2 wrong usage or unreadable input{more}"
+
+
+def _output(parser: argparse.ArgumentParser, what: str, *, required: bool = True, force: bool = True) -> None:
     parser.add_argument("-o", "--output", type=Path, required=required, help=what)
+    if force:
+        parser.add_argument(
+            "--force", action="store_true", help="overwrite files that pairstats did not write there"
+        )
 
 
 def _add_records(commands: Any) -> None:
@@ -134,7 +186,7 @@ def _add_study(commands: Any) -> None:
     )
     run = _command(commands, "run", "study.run", "run a protocol: tables, verdicts, figures and a report")
     run.add_argument("protocol", type=Path)
-    _output(run, "folder for the results")
+    _output(run, "folder for the results, new or of an earlier run", force=False)
     run.add_argument("--unlocked", action="store_true", help="run although the lock does not hold")
     run.add_argument(
         "--exit-verdict", action="store_true",
@@ -149,7 +201,7 @@ def _add_results(commands: Any) -> None:
     _output(draw, "folder for the figures")
     report = _command(commands, "report", "results.report", "write the report of a results folder")
     report.add_argument("results", type=Path)
-    _output(report, "HTML file")
+    _output(report, "HTML file (.html)")
     report.add_argument("--notebook", type=Path, help="notebook to execute instead of the usual one")
     verify = _command(
         commands, "verify", "results.verify", "recompute the main table by a second, independent path"
@@ -166,10 +218,14 @@ def _add_results(commands: Any) -> None:
 
 
 def _complain(message: str, given: argparse.Namespace) -> int:
-    if given.json:
-        print(json.dumps({"error": message}, indent=2))
-    else:
-        print(f"pairstats: {message}", file=sys.stderr)
+    try:
+        if given.json:
+            print(json.dumps({"error": message}, indent=2), flush=True)
+            return USAGE
+        sys.stdout.flush()
+    except OSError:  # the output itself is what failed
+        _discard_output()
+    print(f"pairstats: {message}", file=sys.stderr)
     return USAGE
 
 

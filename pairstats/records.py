@@ -12,11 +12,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats import records_file, schema
+from pairstats import records_file, records_notes, schema
+from pairstats.records_notes import plain, unscored_rows
 
 LEDGER_COLUMNS: tuple[str, ...] = (
-    "file", "sha256", "reader", "version", "records", "rows", *schema.STATUSES, "left_out", "merged",
-    "nan_to_null", "confidence_out_of_range", "score_ignored_on_error", "reasons", "left_out_reasons", "note",
+    "file", "sha256", "reader", "version", "records", "rows", *schema.STATUSES, "unscored", "left_out",
+    "merged", "nan_to_null", "confidence_out_of_range", "score_ignored_on_error", "reasons",
+    "left_out_reasons", "note",
 )  # fmt: skip
 SHOWN_FILES = 10
 
@@ -31,7 +33,8 @@ class Records:
         Valid rows of the format (see `pairstats.schema`).
     ledger : pandas.DataFrame
         One row a file: its checksum, reader and version, how many records it held and what became of them.
-        In every row ``records = rows + left_out + merged``.
+        In every row ``records = rows + left_out + merged``; ``unscored`` counts the answered replies that
+        have no primary score.
     left_out : pandas.DataFrame
         One row a record that did not become a row: ``source`` and ``reason``.
     score_range : tuple of float
@@ -100,7 +103,7 @@ class Records:
         left_out = no_left_out() if loaded.left_out is None else loaded.left_out
         return cls(table, ledger, left_out, loaded.score_range)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the records to a Parquet or CSV file.
 
         Parameters
@@ -109,13 +112,23 @@ class Records:
             ``.parquet`` keeps everything: the ledger with its checksums and the records left out lie in the
             Arrow metadata. ``.csv`` keeps the rows; text that a spreadsheet would run as a formula gets an
             apostrophe in front, which `load` takes away again.
+        overwrite : bool, default False
+            Whether a file of that name may be written over whatever it holds. Records that pairstats wrote
+            (and empty files) always may.
 
         Returns
         -------
         pathlib.Path
             The file written.
+
+        Raises
+        ------
+        ReadError
+            When the suffix is another, or the file exists and does not hold records that pairstats wrote.
         """
-        return records_file.save(self.table, self.ledger, self.left_out, self.score_range, Path(path))
+        return records_file.save(
+            self.table, self.ledger, self.left_out, self.score_range, Path(path), overwrite
+        )
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -157,7 +170,16 @@ class Records:
             f"in all: {total['records']} records = {total['rows']} rows + {total['left_out']} left out "
             f"+ {total['merged']} merged"
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, *map(printable, self.notes)])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What may be meant, and would change the numbers if it is not: one sentence each.
+
+        Replies without a score, and items that belong to several families of one study although most belong
+        to one. (Where ids are unique within a family only, most items do, and nothing is said.)
+        """
+        return (*records_notes.unscored(self.table), *records_notes.in_several_families(self.table))
 
     def _heading(self) -> str:
         units = {"model": "models", "family": "families", "item": "items"}
@@ -223,12 +245,6 @@ def no_left_out() -> pd.DataFrame:
     return pd.DataFrame({"source": pd.Series(dtype=str), "reason": pd.Series(dtype=str)})
 
 
-def plain(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Column of a table without its dictionary."""
-    column = table.column(name)
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
 def whole_ledger(table: pa.Table, file: str, sha256: str, reader: str) -> pd.DataFrame:
     """Ledger of one source of which every row was taken."""
     counted = {item["values"]: item["counts"] for item in pc.value_counts(plain(table, "status")).to_pylist()}
@@ -237,6 +253,7 @@ def whole_ledger(table: pa.Table, file: str, sha256: str, reader: str) -> pd.Dat
     )
     line |= {"file": file, "sha256": sha256, "reader": reader}
     line |= {"records": table.num_rows, "rows": table.num_rows, **counted}
+    line["unscored"] = unscored_rows(table)
     return pd.DataFrame([line], columns=list(LEDGER_COLUMNS))
 
 
@@ -262,12 +279,13 @@ def _file_lines(row: Any) -> Sequence[str]:
     if row["merged"]:
         lines.append(f"  {row['merged']} merged: logged in another file too")
     for name, words in _COUNTED.items():
-        if row[name]:
+        if name in row and row[name] > 0:  # files of before this column have none
             lines.append(f"  {row[name]} {words}")
     return [*lines, f"  {printable(row['note'])}"] if row["note"] else lines
 
 
 _COUNTED = {
+    "unscored": "answered, without a score",
     "nan_to_null": "values NaN, now null",
     "confidence_out_of_range": "confidences out of range, now null",
     "score_ignored_on_error": "scores of failed calls, ignored",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -17,12 +18,16 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from pairstats import schema
-from pairstats.errors import ReadError, SchemaError
+from pairstats.errors import ReadError, SchemaError, listed
+from pairstats.spelling import of_number
 
 _LEDGER, _LEFT_OUT, _RANGE = b"pairstats_ledger", b"pairstats_left_out", b"pairstats_score_range"
 _VERSION = b"pairstats_schema"
 _FORMULA = re.compile(r"^'*[=+\-@\t\r]")
-_IDS = frozenset({*schema.KEY, "answer", "gold", "split", "category", "outcome"}) - {"repeat"}
+SUFFIXES = (".parquet", ".csv")
+_TEXTS = frozenset({*schema.IDS, "answer", "gold"})
+_OF_ESTIMATES = frozenset({"contrast", "estimand", "estimate"})
+"""Columns by which a table is one of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ def to_arrow(frame: Any) -> pa.Table:
         When the frame cannot be read as a table.
     """
     if isinstance(frame, pd.DataFrame):
-        texts = {name: _text_cells(frame[name]) for name in _IDS & set(frame.columns)}
+        texts = {name: _text_cells(frame[name]) for name in _TEXTS & set(frame.columns)}
         return pa.Table.from_pandas(frame.assign(**texts), preserve_index=False).replace_schema_metadata(None)
     try:
         return pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
@@ -56,7 +61,38 @@ def to_arrow(frame: Any) -> pa.Table:
 def _text_cells(column: pd.Series) -> pd.Series:
     if column.dtype != object:
         return column
-    return column.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else str(cell))
+    return column.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else of_number(cell))
+
+
+def check_overwrite(path: Path) -> None:
+    """Refuse to write over a file that holds anything but records that pairstats wrote.
+
+    Raises
+    ------
+    ReadError
+        Naming the file.
+    """
+    if path.exists() and not path.is_file():
+        what = "a folder. Name a file in it" if path.is_dir() else "no regular file. Choose another name"
+        raise ReadError(f"Records are saved to a file, but {str(path)!r} is {what}.")
+    if path.exists() and path.stat().st_size and not _is_ours(path):
+        raise ReadError(
+            f"{str(path)!r} exists and was not written by pairstats as records, so it is not written over. "
+            "Choose another name, or say overwrite=True (--force)."
+        )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file holds records that `save` wrote: by its metadata, or by the columns it begins with."""
+    try:
+        with path.open("rb") as stream:
+            if stream.read(4) == b"PAR1":
+                return _LEDGER in (pq.read_schema(path).metadata or {})
+        with path.open(encoding="utf-8", newline="") as text:
+            header = next(csv.reader(text), [])
+    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error):
+        return False
+    return tuple(header[: len(schema.NAMES)]) == schema.NAMES
 
 
 def save(
@@ -65,14 +101,19 @@ def save(
     left_out: pd.DataFrame,
     score_range: tuple[float, float],
     path: Path,
+    overwrite: bool = False,
 ) -> Path:
     """Write a table by its suffix; see `Records.save`.
 
     Raises
     ------
     ReadError
-        When the suffix is neither ``.parquet`` nor ``.csv``.
+        When the suffix is neither ``.parquet`` nor ``.csv``, or the file is another's.
     """
+    if path.suffix not in SUFFIXES:
+        raise ReadError(f"Records are saved as '.parquet' or '.csv', but got {path.name!r}.")
+    if not overwrite:
+        check_overwrite(path)
     if path.suffix == ".parquet":
         account = {
             _LEDGER: ledger.to_json(orient="records").encode(),
@@ -81,11 +122,9 @@ def save(
         }
         kept = {**(table.schema.metadata or {}), **account}
         pq.write_table(table.replace_schema_metadata(kept), path, compression="zstd")
-    elif path.suffix == ".csv":
+    else:
         # A null is a bare nothing between commas and an empty text is quoted, so that both come back.
         pa_csv.write_csv(_without_formulas(table), path, pa_csv.WriteOptions(quoting_style="all_valid"))
-    else:
-        raise ReadError(f"Records are saved as '.parquet' or '.csv', but got {path.name!r}.")
     return path
 
 
@@ -118,11 +157,28 @@ def load(path: Path) -> Loaded:
         stream.seek(0)
         is_parquet = stream.read(4) == b"PAR1"
     try:
-        return _from_parquet(path, sha256) if is_parquet else Loaded(_from_csv(path), sha256)
+        loaded = _from_parquet(path, sha256) if is_parquet else Loaded(_from_csv(path), sha256)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ReadError(
             f"{path.name} must be Parquet or CSV with records, but cannot be read: {error}."
         ) from error
+    _check_kind(path.name, set(loaded.table.column_names))
+    return loaded
+
+
+def _check_kind(name: str, columns: set[str]) -> None:
+    """Say what a table is that holds something else than records."""
+    if columns >= _OF_ESTIMATES:
+        raise ReadError(
+            f"{name} must hold records, one row a decision, but is a table of results (column 'estimate'). "
+            "Read it with ps.Estimates.load, or its folder with ps.Results.load."
+        )
+    if not columns & {"family", "item", "model", "status"}:
+        raise ReadError(
+            f"{name} must hold records in the paired long format, but has none of the columns 'family', "
+            f"'item', 'model', 'status'; it has {listed(sorted(columns), 8)}. Raw files are read with ps.read_runs "
+            "(pairstats normalize)."
+        )
 
 
 def _from_parquet(path: Path, sha256: str) -> Loaded:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairstats._version import __version__
 from pairstats.errors import PairstatsError
+from pairstats.outputs import check_file
 from pairstats.results import Results
 
 if TYPE_CHECKING:
@@ -22,13 +23,20 @@ if TYPE_CHECKING:
 RESULTS_VARIABLE = "PAIRSTATS_RESULTS"
 """Environment variable by which the first cell of a report's notebook finds the results."""
 
+GENERATOR = '<meta name="generator" content="pairstats'
+"""How the head of a report says who wrote it."""
+
 CELL_TIMEOUT = 600
 START_TIMEOUT = 120
 """Seconds that a cell, and the start of the kernel, may take."""
 
 
 def write_report(
-    results_folder: str | Path, output: str | Path, *, notebook: str | Path | None = None
+    results_folder: str | Path,
+    output: str | Path,
+    *,
+    notebook: str | Path | None = None,
+    force: bool = False,
 ) -> Path:
     """Write the report of a results folder as one HTML file that loads nothing from elsewhere.
 
@@ -37,10 +45,12 @@ def write_report(
     results_folder : str or pathlib.Path
         What ``pairstats run`` wrote.
     output : str or pathlib.Path
-        The HTML file.
+        The HTML file (``.html``); an earlier report of pairstats is replaced.
     notebook : str or pathlib.Path, optional
         A notebook to execute instead of the usual one. It finds the results as ``results`` (a `Results`), and
         pairstats as ``ps``; it runs in its own folder. Scripts in its output do not run in the report.
+    force : bool, default False
+        Overwrite a file that is no report of pairstats.
 
     Returns
     -------
@@ -50,10 +60,13 @@ def write_report(
     Raises
     ------
     PairstatsError
-        When the folder holds no results, the notebook cannot be read, or one of its cells fails.
+        When the output may not be written, the folder holds no results, the notebook cannot be read, or one of
+        its cells fails.
     """
+    output = Path(output)
+    check_file(output, ours=_is_report, force=force, ending=".html")
     results = Results.load(results_folder)  # a clear error before a kernel is started
-    folder, output = Path(results_folder).resolve(), Path(output)
+    folder = Path(results_folder).resolve()
     asked = _usual_notebook() if notebook is None else read_notebook(notebook)
     if notebook is not None:
         _load_results_first(asked)
@@ -68,6 +81,12 @@ def write_report(
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page, encoding="utf-8")
     return output
+
+
+def _is_report(path: Path) -> bool:
+    """Whether an HTML file says in its head that pairstats wrote it."""
+    with path.open("rb") as file:
+        return GENERATOR.encode() in file.read(2000)
 
 
 def read_notebook(path: str | Path) -> NotebookNode:

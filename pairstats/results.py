@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
+import pyarrow as pa
 
-from pairstats.errors import PairstatsError, listed
+from pairstats.errors import PairstatsError, counted, listed
 from pairstats.result import Estimates
 from pairstats.shown import cells_of, contrasts_of
 
+T = TypeVar("T")
 ESTIMATES = "estimates.parquet"
 CALIBRATION = "calibration.parquet"
 SENSITIVITY = "sensitivity.parquet"
@@ -66,11 +68,13 @@ class Results:
         Raises
         ------
         PairstatsError
-            When the folder does not exist or lacks the estimates or the completeness.
+            When the folder does not exist or lacks the estimates or the completeness, or one of its files is
+            damaged; the message names the file.
         """
         folder = Path(folder)
         absent = [] if (folder / ESTIMATES).is_file() else [ESTIMATES]
-        if _table(folder, COMPLETENESS) is None:
+        completeness = _table(folder, COMPLETENESS, needs=("planned", "answered"))
+        if completeness is None:
             absent.append(f"{COMPLETENESS}.parquet or {COMPLETENESS}.csv")
         if absent:
             found = "does not exist" if not folder.is_dir() else f"lacks {listed(absent)}"
@@ -78,9 +82,8 @@ class Results:
                 f"A results folder holds {ESTIMATES} and the completeness, but {str(folder)!r} {found}. "
                 "`pairstats run protocol.toml -o results/` writes one."
             )
-        estimates = Estimates.load(folder / ESTIMATES)
-        completeness = _table(folder, COMPLETENESS)
         assert completeness is not None, "looked for above"
+        estimates = _undamaged(folder / ESTIMATES, Estimates.load)
         return cls(
             folder=folder,
             estimates=estimates,
@@ -112,25 +115,47 @@ class Results:
     def __repr__(self) -> str:
         planned, answered = (int(self.completeness[name].sum()) for name in ("planned", "answered"))
         return (
-            f"Results of {self.name}: {len(self.cells)} estimates, {len(self.contrasts)} comparisons; "
-            f"{answered} of {planned} planned replies answered"
+            f"Results of {self.name}: {counted(len(self.cells), 'estimate')}, "
+            f"{counted(len(self.contrasts), 'comparison')}; {answered} of {counted(planned, 'planned reply')} "
+            "answered"
         )
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>{self.estimates._repr_html_()}"
 
 
+def _undamaged(path: Path, read: Callable[[Path], T]) -> T:
+    """Read a file of the folder, or say which one is damaged."""
+    try:
+        return read(path)
+    except PairstatsError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise PairstatsError(
+            f"{path} must be as `pairstats run` wrote it, but cannot be read: {' '.join(str(error).split())}. "
+            "Run the protocol again."
+        ) from error
+
+
 def _estimates(path: Path) -> Estimates | None:
-    return Estimates.load(path) if path.is_file() else None
+    return _undamaged(path, Estimates.load) if path.is_file() else None
 
 
-def _table(folder: Path, stem: str) -> pd.DataFrame | None:
+def _table(folder: Path, stem: str, needs: Sequence[str] = ()) -> pd.DataFrame | None:
     """Table of a folder, from Parquet where there is one, else from CSV; None when there is neither."""
-    if (folder / f"{stem}.parquet").is_file():
-        return pd.read_parquet(folder / f"{stem}.parquet")
-    path = folder / f"{stem}.csv"
-    if not path.is_file():
+    path = next((p for end in (".parquet", ".csv") if (p := folder / f"{stem}{end}").is_file()), None)
+    if path is None:
         return None
+    frame = _undamaged(path, pd.read_parquet if path.suffix == ".parquet" else _read_csv)
+    absent = [name for name in needs if name not in frame.columns]
+    if absent:
+        raise PairstatsError(
+            f"{path} must be as `pairstats run` wrote it, but has no column {listed(absent)}."
+        )
+    return frame
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     except pd.errors.EmptyDataError:
@@ -149,5 +174,9 @@ def _number(column: pd.Series) -> pd.Series:
 
 def _provenance(folder: Path, estimates: Estimates) -> dict[str, Any]:
     path = folder / PROVENANCE
-    written = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    written = _undamaged(path, _read_object) if path.is_file() else {}
     return {**dict(estimates.provenance), **written}
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8")))

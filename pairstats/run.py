@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairstats.analysis import Analysis, Progress, analyse, mapping
+from pairstats.analysis import Analysis, Progress, analyse
 from pairstats.errors import PairstatsError, ProtocolError
-from pairstats.protocol import Protocol, load_protocol
+from pairstats.outputs import check_parent
+from pairstats.protocol import Protocol, ProtocolFile, load_protocol, read_protocol
 from pairstats.protocol.lock import broken, checksums, read_lock
+from pairstats.protocol.places import Fault
 from pairstats.result import Estimates, guarded
 
 if TYPE_CHECKING:
@@ -58,12 +61,19 @@ def run_protocol(
     ------
     ProtocolError
         When the protocol cannot be run as written, or its lock does not hold.
+    PairstatsError
+        When the folder holds files that no run of pairstats wrote.
     ReadError, SchemaError, PairingError
         When its records cannot be read or paired.
     """
     from pairstats.results import Results
 
     protocol, output = load_protocol(path), Path(output)
+    check_output(output)  # before anything is read; what an earlier run left stays until this one has numbers
+    if output.resolve() == protocol.path.resolve().parent:
+        raise PairstatsError(
+            f"The results must lie in another folder than {protocol.path}. Name one with -o."
+        )
     registered = not unlocked and _lock_holds(protocol)
     analysis = analyse(protocol, registered=registered, progress=progress)
     write_analysis(analysis, output)
@@ -95,38 +105,44 @@ def _lock_holds(protocol: Protocol) -> bool:
 
 
 def check_protocol(path: str | Path) -> dict[str, Any]:
-    """Check a protocol without running it: its own words, its records, and its lock.
+    """Check a protocol without reading its records: its own words, where its records lie, and its lock.
 
     Returns
     -------
     dict
-        ``name``, counts of ``estimands`` and ``contrasts``, ``frozen`` (time, or None), and ``findings``: what
-        would stop a run.
+        ``name``, counts of ``estimands`` and ``contrasts``, ``frozen`` (time, or None), and ``findings``: all
+        that would stop a run, each with its line.
 
     Raises
     ------
     ProtocolError
-        When the file contradicts itself.
+        When there is no such file, or it is no TOML.
     """
-    protocol = load_protocol(path)
-    for source in protocol.sources:
-        for name, value in source.map.items():
-            mapping(name, value)
+    read = read_protocol(path)
+    found = read.told([*read.faults, *_absent(read)])
     lock = read_lock(path)
-    named = [each for s in protocol.sources for each in (*_listed(s.path), *_listed(s.items))]
-    there = [each for each in named if not any(protocol.path.parent.glob(each))]
-    found = [f"there is no file or folder {each}" for each in there]
+    if lock is not None and not read.faults:
+        found += broken(read.protocol(), lock)
+    head = read.tables.value("protocol")
     return {
-        "name": protocol.name,
-        "estimands": len(protocol.estimands),
-        "contrasts": len(protocol.contrasts),
+        "name": (head and head.name) or read.path.resolve().parent.name,
+        "estimands": len(read.tables.sections["estimand"]),
+        "contrasts": len(read.tables.sections["contrast"]),
         "frozen": None if lock is None else lock.frozen_at,
-        "findings": [*found, *([] if lock is None else broken(protocol, lock))],
+        "findings": found,
     }
 
 
-def _listed(value: str | list[str] | None) -> list[str]:
-    return [] if value is None else [value] if isinstance(value, str) else value
+def _absent(read: ProtocolFile) -> list[Fault]:
+    """Faults at sources whose files are not there."""
+    faults = []
+    for table in read.tables.named("records.source"):
+        for key in ("path", "items"):
+            value = getattr(table.value, key)
+            for each in [] if value is None else [value] if isinstance(value, str) else value:
+                if each.strip() and not glob.glob(str(read.path.parent / each), recursive=True):
+                    faults.append(table.fault(f"there is no file or folder {each}", key))
+    return faults
 
 
 def write_analysis(analysis: Analysis, output: Path) -> None:
@@ -137,6 +153,7 @@ def write_analysis(analysis: Analysis, output: Path) -> None:
     PairstatsError
         When the folder holds files that no run of pairstats wrote.
     """
+    check_output(output)
     _clear(output)
     output.mkdir(parents=True, exist_ok=True)
     _both(analysis.estimates, output / "estimates")
@@ -172,13 +189,24 @@ def _copy_protocol(protocol: Protocol, output: Path) -> None:
     (output / "records.sha256.json").write_text(_json(checksums(protocol)), encoding="utf-8")
 
 
-def _clear(output: Path) -> None:
-    """Take away what an earlier run left and this one may not write; refuse a folder of other things."""
+def check_output(output: Path) -> None:
+    """Raise unless a folder may take the results of a run; nothing is changed.
+
+    Raises
+    ------
+    PairstatsError
+        When it holds other things than results of an earlier run, or cannot be made.
+    """
     if output.exists() and (not output.is_dir() or (any(output.iterdir()) and not _is_results(output))):
         raise PairstatsError(
             f"{output} must be a new folder or hold the results of an earlier run, but holds something else. "
             "Name another folder with -o."
         )
+    check_parent(output / "new")
+
+
+def _clear(output: Path) -> None:
+    """Take away what an earlier run left and this one may not write."""
     for name in _STALE_FOLDERS:
         shutil.rmtree(output / name, ignore_errors=True)
     stale = [output / f"{stem}{end}" for stem in _STALE_STEMS for end in (".parquet", ".csv")]

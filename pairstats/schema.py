@@ -6,7 +6,7 @@ files ends here, and everything that computes begins here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairstats.errors import SchemaError, listed
+from pairstats.spelling import told, twins
 
 VERSION = "1"
 
@@ -78,9 +79,14 @@ MISSING: tuple[str, ...] = ("error", "absent")
 """Not the model's doing: coverage, never a wrong answer."""
 STATUSES: tuple[str, ...] = (ANSWERED, *NO_ANSWER, *MISSING)
 
-_BY_NAME = {column.name: column for column in COLUMNS}
+IDS: tuple[str, ...] = (*(name for name in KEY if name != "repeat"), "split", "category", "outcome")
+"""Columns whose values name something, so that two spellings of one name are a fault."""
+
+TOLERANCE = 1e-9
+"""What a score or a probability may leave its range by, from rounding; it is then set to the limit."""
+
 _MUST_BE_WRITTEN = ("family", "item", "model", "status")
-_IN_UNIT_RANGE = ("confidence",)
+_UNIT_RANGE = (0.0, 1.0)
 
 
 def arrow_schema() -> pa.Schema:
@@ -165,7 +171,22 @@ def _metadata(table: pa.Table) -> dict[bytes, bytes]:
     return {**(table.schema.metadata or {}), b"pairstats_schema": VERSION.encode()}
 
 
-def faults(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) -> list[str]:
+def within(value: float, limits: tuple[float, float]) -> float | None:
+    """Give a value in its range, None outside it; what only rounding put outside is set to the limit.
+
+    Examples
+    --------
+    >>> within(1 + 1e-12, (0, 1)), within(1.5, (0, 1)), within(float("nan"), (0, 1))
+    (1.0, None, None)
+    """
+    low, high = limits
+    slack = TOLERANCE * max(1.0, abs(low), abs(high))
+    return float(min(max(value, low), high)) if low - slack <= value <= high + slack else None
+
+
+def faults(
+    table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0), lacking: Sequence[str] = ()
+) -> list[str]:
     """Find every way in which a table breaks the format.
 
     Parameters
@@ -174,20 +195,31 @@ def faults(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) ->
         A table as `conform` returns it.
     score_range : tuple of float, default (0, 1)
         Declared range of the scores.
+    lacking : sequence of str
+        Columns without a default that the table did not have before `conform` made them blank.
 
     Returns
     -------
     list of str
-        One sentence a failure, with the first rows (counted from 0) and the number of them.
+        One sentence a failure, with the first rows (counted from 0, and by their `source` where they have
+        one) and the number of them.
     """
     return [
+        *(f"column {name!r} is missing" + _WHAT_FOR.get(name, "") for name in lacking),
         *_missing_columns(table),
-        *_blank_ids(table),
+        *_blank_ids(table, lacking),
+        *_spelling_twins(table),
         *_bad_words(table),
         *_out_of_range(table, score_range),
         *_scored_without_answer(table),
         *_duplicate_keys(table),
     ]
+
+
+_WHAT_FOR = {
+    "family": ": it names the unit that is resampled (the item itself, where each is its own unit)",
+    "status": f": it is one of {', '.join(STATUSES)}",
+}
 
 
 def validate(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) -> pa.Table:
@@ -217,8 +249,9 @@ def validate(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) 
         ...
     pairstats.errors.SchemaError: The records break the paired long format in 1 way...
     """
-    conformed = conform(table)
-    found = faults(conformed, score_range=score_range)
+    lacking = [name for name in _MUST_BE_WRITTEN if name not in table.column_names]
+    conformed = _clipped(conform(table), score_range)
+    found = faults(conformed, score_range=score_range, lacking=lacking)
     if found:
         ways = "1 way" if len(found) == 1 else f"{len(found)} ways"
         raise SchemaError(
@@ -233,14 +266,39 @@ def _missing_columns(table: pa.Table) -> Iterator[str]:
         yield f"columns are missing: {listed(absent, 30)}"
 
 
+def _ranges(table: pa.Table, score_range: tuple[float, float]) -> dict[str, tuple[float, float]]:
+    """Range of every column that has one."""
+    ranges = {name: score_range for name in table.column_names if is_score(name)}
+    return ranges | ({"confidence": _UNIT_RANGE} if "confidence" in table.column_names else {})
+
+
+def _clipped(table: pa.Table, score_range: tuple[float, float]) -> pa.Table:
+    """Set to its limit what only rounding put outside its range."""
+    for name, limits in _ranges(table, score_range).items():
+        values = table.column(name)
+        found = pc.min_max(values).as_py()
+        if found["min"] is None or (found["min"] >= limits[0] and found["max"] <= limits[1]):
+            continue
+        clipped = [None if v is None else v if (near := within(v, limits)) is None else near
+                   for v in values.to_pylist()]  # fmt: skip
+        place = table.column_names.index(name)
+        table = table.set_column(place, table.schema.field(name), pa.chunked_array([clipped], pa.float64()))
+    return table
+
+
 def _rows(mask: Any) -> list[int]:
     return pc.indices_nonzero(pc.fill_null(mask, False)).to_pylist()
 
 
-def _at(rows: Iterable[int]) -> str:
-    rows = list(rows)
+def _at(rows: Sequence[int], table: pa.Table) -> str:
+    """Name the first rows, by their source too, which is how they are called in the raw files."""
     more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-    return ("row " if len(rows) == 1 else "rows ") + ", ".join(map(str, rows[:3])) + more
+    sources = _plain(table, "source") if "source" in table.column_names else None
+    shown = []
+    for row in rows[:3]:
+        source = None if sources is None else sources[row].as_py()
+        shown.append(f"{row} ({source})" if source else str(row))
+    return ("row " if len(rows) == 1 else "rows ") + ", ".join(shown) + more
 
 
 def _plain(table: pa.Table, name: str) -> pa.ChunkedArray:
@@ -248,16 +306,26 @@ def _plain(table: pa.Table, name: str) -> pa.ChunkedArray:
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
-def _blank_ids(table: pa.Table) -> Iterator[str]:
+def _blank_ids(table: pa.Table, lacking: Sequence[str]) -> Iterator[str]:
     for name in _MUST_BE_WRITTEN:
-        if name in table.column_names:
-            rows = _rows(pc.equal(_plain(table, name), ""))
+        if name in table.column_names and name not in lacking:
+            rows = _rows(pc.equal(pc.utf8_trim_whitespace(_plain(table, name)), ""))
             if rows:
-                yield f"'{name}' is blank in {_at(rows)}"
+                yield f"'{name}' is blank in {_at(rows, table)}"
     if "repeat" in table.column_names:
         rows = _rows(pc.less(table.column("repeat"), 0))
         if rows:
-            yield f"'repeat' counts from 0, but is negative in {_at(rows)}"
+            yield f"'repeat' counts from 0, but is negative in {_at(rows, table)}"
+
+
+def _spelling_twins(table: pa.Table) -> Iterator[str]:
+    """Find names that look alike and would still be two: they would not pair, without a word."""
+    for name in IDS:
+        values = _plain(table, name) if name in table.column_names else pa.array([], pa.string())
+        found = twins(pc.unique(values).to_pylist())
+        if found:
+            rows = [row for each in found[0] for row in _rows(pc.equal(values, each))[:1]]
+            yield f"'{name}' must spell a name in one way, but {told(name, found, _at(rows, table))}"
 
 
 def _bad_words(table: pa.Table) -> Iterator[str]:
@@ -268,18 +336,16 @@ def _bad_words(table: pa.Table) -> Iterator[str]:
     rows = _rows(pc.invert(known))
     if rows:
         found = sorted(set(status.take(pa.array(rows)).to_pylist()))
-        yield f"'status' must be one of {', '.join(STATUSES)}, but is {listed(found)} in {_at(rows)}"
+        yield f"'status' must be one of {', '.join(STATUSES)}, but is {listed(found)} in {_at(rows, table)}"
 
 
 def _out_of_range(table: pa.Table, score_range: tuple[float, float]) -> Iterator[str]:
-    ranges = {name: score_range for name in table.column_names if is_score(name)}
-    ranges |= {name: (0.0, 1.0) for name in _IN_UNIT_RANGE if name in table.column_names}
-    for name, (low, high) in ranges.items():
+    for name, (low, high) in _ranges(table, score_range).items():
         values = table.column(name)
         finite = pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high))
         rows = _rows(pc.and_(pc.is_valid(values), pc.invert(pc.fill_null(finite, False))))
         if rows:
-            yield f"'{name}' must lie in [{low:g}, {high:g}], but does not in {_at(rows)}"
+            yield f"'{name}' must lie in [{low:g}, {high:g}], but does not in {_at(rows, table)}"
 
 
 def _scored_without_answer(table: pa.Table) -> Iterator[str]:
@@ -288,7 +354,7 @@ def _scored_without_answer(table: pa.Table) -> Iterator[str]:
     missing = pc.is_in(_plain(table, "status"), value_set=pa.array(MISSING))
     rows = _rows(pc.and_(missing, pc.is_valid(table.column("score"))))
     if rows:
-        yield f"a row with status 'error' or 'absent' must have no score, but has one in {_at(rows)}"
+        yield f"a row with status 'error' or 'absent' must have no score, but has one in {_at(rows, table)}"
 
 
 def _duplicate_keys(table: pa.Table) -> Iterator[str]:
@@ -306,4 +372,4 @@ def _duplicate_keys(table: pa.Table) -> Iterator[str]:
         same = pc.equal(keys.column(name), pa.scalar(value, keys.column(name).type))
         mask = same if mask is None else pc.and_(mask, same)
     shown = ", ".join(f"{name}={value!r}" for name, value in first.items() if value != "")
-    yield f"{twice.num_rows} keys occur more than once; the first, {shown}, in {_at(_rows(mask))}"
+    yield f"{twice.num_rows} keys occur more than once; the first, {shown}, in {_at(_rows(mask), table)}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from pairstats.errors import counted, plural
 from pairstats.result import Estimates, none_if_null, p_text
 
 Labels = Mapping[str, Any]
@@ -182,19 +183,56 @@ def levels_text(frame: pd.DataFrame) -> str:
     >>> levels_text(pd.DataFrame({"conf_level": [0.95], "method": ["family-jeffreys"]}))
     '95 % family-jeffreys interval'
     """
-    levels = [f"{100 * level:g} %" for level in sorted(frame["conf_level"].dropna().unique())]
+    levels = sorted(
+        {level_text(level) for level in frame["conf_level"].dropna()}, key=lambda t: float(t[:-2])
+    )
+    shown = " / ".join(levels) if len(levels) <= 2 else f"{levels[0]} to {levels[-1]}"
     methods = [plain(method) for method in frame["method"].dropna().unique()]
     named = methods[0] + " " if len(methods) == 1 and len(methods[0]) <= 40 else ""
-    return f"{' / '.join(levels)} {named}interval".strip() if levels else "interval"
+    return f"{shown} {named}interval".strip() if levels else "interval"
+
+
+def level_text(level: float) -> str:
+    """Show a confidence level as percent, an adjusted one to four digits.
+
+    Examples
+    --------
+    >>> level_text(0.95), level_text(1 - 0.1 / 7)
+    ('95 %', '98.57 %')
+    """
+    return f"{100 * level:.4g} %"
 
 
 def count_text(values: pd.Series, what: str) -> str:
-    """Show a count or its range, such as ``58 to 60 families``."""
+    """Show a count or its range, such as ``58 to 60 families``; the noun is given in the singular."""
     known = values.dropna()
     if not len(known):
         return ""
     low, high = int(known.min()), int(known.max())
-    return f"{low} {what}" if low == high else f"{low} to {high} {what}"
+    return counted(low, what) if low == high else f"{low} to {high} {plural(what)}"
+
+
+def parting(row: Row) -> str:
+    """Say that the interval of a comparison and what decides about it part, or nothing where they agree.
+
+    Examples
+    --------
+    >>> row = {"conf_low": 0.01, "conf_high": 0.2, "conf_level": 0.95, "p_value": 0.06, "p_adjusted": None}
+    >>> parting(row)
+    'interval and test disagree: the test decides'
+    >>> parting({**row, "p_value": 0.03, "p_adjusted": 0.09})
+    'the interval is for this comparison alone: the adjusted p decides'
+    """
+    low, high, level, p = (row[name] for name in ("conf_low", "conf_high", "conf_level", "p_value"))
+    if level is None or p is None or (low is None and high is None) or row.get("margin") is not None:
+        return ""  # a claim about a margin tests the margin, by these same limits
+    excludes = (low is not None and low > 0) or (high is not None and high < 0)
+    if excludes != (p <= 1 - level + 1e-12):
+        return "interval and test disagree: the test decides"
+    adjusted = row["p_adjusted"]
+    if adjusted is not None and excludes and adjusted > 1 - level + 1e-12:
+        return "the interval is for this comparison alone: the adjusted p decides"
+    return ""
 
 
 def p_words(row: Row) -> str:

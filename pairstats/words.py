@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pairstats.errors import PairstatsError, listed
+from pairstats.errors import PairstatsError, counted, listed
 from pairstats.result import Estimates
 from pairstats.schema import ANSWERED, STATUSES
 from pairstats.shown import (
@@ -27,9 +27,11 @@ from pairstats.shown import (
     contrast_names,
     contrasts_of,
     count_text,
+    level_text,
     levels_text,
     meaning,
     p_words,
+    parting,
     plain,
     scale,
 )  # fmt: skip
@@ -37,13 +39,12 @@ from pairstats.shown import (
 MOST_CELLS = 8
 MOST_COMPARISONS = 3
 
-# Spoken forms of the statuses other than "answered".
+# Spoken forms of the statuses other than "answered" and "error".
 STATUS_WORDS: Mapping[str, str] = {
     "unparsed": "unparsed",
     "truncated": "truncated",
     "refused": "refused",
     "empty": "empty",
-    "error": "errors",
     "absent": "never run",
 }
 
@@ -127,7 +128,7 @@ def about_missing(frame: pd.DataFrame, *, labels: Labels | None = None) -> str:
     --------
     >>> counts = {"planned": [20], "answered": [18], "error": [2], "reasons": ["rate_limit: 2"]}
     >>> about_missing(pd.DataFrame(counts))
-    '18 of 20 planned replies were answered; 2 were not: 2 errors (rate_limit: 2).'
+    '18 of 20 planned replies were answered; 2 were not: 2 errors; reasons: rate_limit 2.'
     """
     for needed in ("planned", ANSWERED):
         if needed not in frame.columns:
@@ -135,14 +136,22 @@ def about_missing(frame: pd.DataFrame, *, labels: Labels | None = None) -> str:
                 f"Completeness needs a column {needed!r}; there are {listed(frame.columns, 50)}."
             )
     planned, answered = int(frame["planned"].sum()), int(frame[ANSWERED].sum())
+    if not planned:
+        return "No reply was planned."
+    were = "was" if 1 in (answered, planned) else "were"
     if answered == planned:
-        return f"All {planned} planned replies were answered."
+        which = "The one planned reply" if planned == 1 else f"All {planned} planned replies"
+        return f"{which} {were} answered."
     lost = {s: int(frame[s].sum()) for s in STATUSES if s != ANSWERED and s in frame.columns}
-    kinds = ", ".join(f"{n} {STATUS_WORDS[status]}" for status, n in lost.items() if n)
+    kinds = ", ".join(_status_text(status, n) for status, n in lost.items() if n)
+    missed = f"{planned - answered} {'was' if planned - answered == 1 else 'were'} not"
+    text = f"{answered} of {counted(planned, 'planned reply')} {were} answered; {missed}: {kinds}"
     reasons = _reasons(frame["reasons"]) if "reasons" in frame.columns else ""
-    text = f"{answered} of {planned} planned replies were answered; {planned - answered} were not"
-    worst = _least_complete(frame, labels)
-    return f"{text}: {kinds}{reasons}{'; ' if worst else ''}{worst}."
+    return "; ".join(filter(None, (text, _least_complete(frame, labels), reasons))) + "."
+
+
+def _status_text(status: str, n: int) -> str:
+    return counted(n, "error") if status == "error" else f"{n} {STATUS_WORDS[status]}"
 
 
 def _least_complete(frame: pd.DataFrame, labels: Labels | None) -> str:
@@ -159,7 +168,10 @@ def _least_complete(frame: pd.DataFrame, labels: Labels | None) -> str:
 
 
 def _reasons(column: pd.Series) -> str:
-    """Add up texts such as ``rate_limit: 10, server_error: 2``; text of another form is shown as it is."""
+    """Add up texts such as ``rate_limit: 10, server_error: 2``; text of another form is shown as it is.
+
+    A reason belongs to a reply of any status, so that they stand apart from the counts of statuses.
+    """
     counts: dict[str, int] = {}
     other: list[str] = []
     for text in column.dropna():
@@ -172,10 +184,10 @@ def _reasons(column: pd.Series) -> str:
             else:
                 other.append(part)
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = [f"{plain(name)}: {count}" for name, count in ranked] + [
+    shown = [f"{plain(name)} {count}" for name, count in ranked] + [
         plain(text) for text in dict.fromkeys(other)
     ]
-    return f" ({', '.join(shown)})" if shown else ""
+    return f"reasons: {', '.join(shown)}" if shown else ""
 
 
 def _about_cells(rows: pd.DataFrame, what: Meaning, factors: Sequence[str], labels: Labels | None) -> Finding:
@@ -193,7 +205,7 @@ def _about_cells(rows: pd.DataFrame, what: Meaning, factors: Sequence[str], labe
     items = [f"{shown.estimate(row)} {f'({name})' if what.says else f'for {name}'}" for name, row in known]
     if lost:
         items.append(f"no results for {', '.join(lost)}")
-    families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "families")
+    families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "family")
     intervals = f"{levels_text(rows)}s" if rows["conf_level"].notna().any() else ""
     basis = "; ".join(filter(None, (intervals, families)))
     return Finding(lead, tuple(items), f"({basis})" if basis else "")
@@ -206,7 +218,7 @@ def _about_contrasts(rows: pd.DataFrame, what: Meaning, label: str, alpha: float
     claims = [Finding(_verdict(row, shown, label)) for row in as_rows(rows[claimed])]
     rows = rows[~claimed]
     known = rows[rows["estimate"].notna()]
-    total = f"of {len(rows)} comparison{'s' if len(rows) > 1 else ''}"
+    total = f"of {counted(len(rows), 'comparison')}"
     missed = known[known["p_"] > alpha]
     groups = (
         ("difference detected", f" at {alpha:g}", known[known["p_"] <= alpha], ""),
@@ -228,7 +240,8 @@ def _comparisons(rows: pd.DataFrame, shown: Scale) -> tuple[str, ...]:
         if row["estimate"] is None:
             texts.append(f"{row['name_']}{_bracketed(row['note'])}")
         else:
-            texts.append(", ".join(filter(None, (f"{row['name_']}: {shown.estimate(row)}", p_words(row)))))
+            said = ", ".join(filter(None, (f"{row['name_']}: {shown.estimate(row)}", p_words(row))))
+            texts.append(said + _bracketed(parting(row)))
     more = len(rows) - len(texts)
     return (*texts, f"and {more} more") if more else tuple(texts)
 
@@ -246,13 +259,19 @@ def _verdict(row: Row, shown: Scale, label: str) -> str:
     said = f"{label}, {row['name_']}: {plain(row['verdict']).upper()} (claim: {plain(row['claim'])}{margin})"
     if row["estimate"] is None:
         return f"{said}{_bracketed(row['note'])}"
-    level = f"{100 * row['conf_level']:.4g} % interval"
-    families, units = row["n_families"], row["n_units"]
-    counts = f"{families} famil{'y' if families == 1 else 'ies'}, {units} unit{'' if units == 1 else 's'}"
+    level = f"{level_text(row['conf_level'])} interval"
+    counts = ", ".join(
+        counted(row[name], noun)
+        for name, noun in (("n_families", "family"), ("n_units", "unit"))
+        if row[name] is not None
+    )
     parts = [f"{shown.estimate(row)}", level, p_words(row), counts]
     if row["mdd"] is not None:
         parts.append(f"detectable with 80 % power: {shown.value(row['mdd']).lstrip('+')}")
-    return f"{said}; {', '.join(filter(None, parts))}{_bracketed(row['note'])}"
+    notes = [row["note"]]
+    if row["claim"] == "superiority" and parting(row) not in (row["note"] or ""):
+        notes.append(parting(row))
+    return f"{said}; {', '.join(filter(None, parts))}{_bracketed('; '.join(filter(None, notes)))}"
 
 
 def _bracketed(note: str | None) -> str:

@@ -121,6 +121,25 @@ def counts(models: Sequence[str] = MODELS) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def other_analyses(levels: int = 3) -> Estimates:
+    """One claim under four kinds of analysis, of which one leaves out a level at a time; intervals differ in level."""
+    names = [
+        "as registered",
+        "no answer is missing",
+        *(f"without a category: c{k:02}" for k in range(levels)),
+    ]
+    rows = []
+    for k, name in enumerate(names):
+        about = {"contrast": "new - old", "question": "C1", "analysis": name, "registered": False}
+        claim = {"claim": "noninferiority", "margin": 0.1, "verdict": "noninferior", "p_adjusted": 0.01}
+        level = {"conf_level": 0.95 + k / 1000, "p_value": 0.004}
+        rows.append(
+            row("accuracy", None, 0.01 * k, 0.01 * k - 0.05, 0.01 * k + 0.05, **about, **claim, **level)
+        )
+    factors = ("question", "analysis", *FACTORS)
+    return Estimates.from_rows(rows, factors=factors, provenance=provenance())
+
+
 def provenance() -> dict:
     """Provenance as `pairstats run` writes it, as far as it is shown."""
     return {

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from conftest import ROOT
+from synthetic_results import write_results
 
 import pairstats
 from pairstats import cli
@@ -208,7 +214,7 @@ def test_power_before_the_data(tmp_path: Path, capsys: pytest.CaptureFixture[str
     status, _, err = run(capsys, "power", path)
     assert status == 2
     assert "`icc` must lie in [0, 1]" in err
-    assert "protocol.toml:13: " in err
+    assert "protocol.toml:15: " in err
 
 
 def test_verify_diff_and_fill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,3 +238,269 @@ def test_verify_diff_and_fill(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     status, _, err = run(capsys, "fill", article, "--results", tmp_path / "a", "-o", tmp_path / "filled.md")
     assert status == 1
     assert "article.md:1" in err
+
+
+def left_alone(path: Path, before: bytes = b"years of work") -> None:
+    assert path.read_bytes() == before
+
+
+def test_check_lists_every_fault_of_a_protocol_and_exits_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "protocol.toml"
+    path.write_text(POWER.replace('kind = "mean"', 'kind = "median"') + '[design]\nmissing = "impute"\n')
+    status, out, _ = run(capsys, "check", path)
+    assert status == 1
+    assert f"- {path}:5: there is no file or folder later" in out
+    assert f"- {path}:8: Estimand 'accuracy': `kind` must be one of" in out
+    assert f"- {path}:22: `missing` must be one of" in out
+    assert "1 estimand, 1 contrast, not frozen" in out
+    status, out, _ = run(capsys, "check", path, "--json")
+    assert len(json.loads(out)["findings"]) == 3
+    status, _, err = run(capsys, "run", path, "-o", tmp_path / "out")
+    assert status == 2
+    assert "has 2 faults" in err
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_results(tmp_path_factory.mktemp("cli") / "results")
+
+
+def test_a_report_replaces_reports_only(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, page, folder = tmp_path / "data.csv", tmp_path / "thesis.html", tmp_path / "folder.html"
+    folder.mkdir()
+    for path in (table, page):
+        path.write_text("years of work")
+    for path, message in (
+        (table, "must end with .html"), (page, "is there already, and pairstats did not write it"),
+        (folder, "is a folder"), (page / "new.html", "is a file"),
+    ):  # fmt: skip
+        status, _, err = run(capsys, "report", results, "-o", path)
+        assert status == 2
+        assert message in err
+        assert err.count("\n") == 1
+    left_alone(table)
+    left_alone(page)
+    assert run(capsys, "report", results, "-o", page, "--force")[0] == 0
+    assert run(capsys, "report", results, "-o", page)[0] == 0, "an earlier report may be replaced"
+    assert b"pairstats" in page.read_bytes()
+
+
+def test_figures_overwrite_figures_only(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    for name in ("estimates.csv", "map.png"):
+        (folder / name).write_text("years of work")
+    status, _, err = run(capsys, "draw", results, "-o", folder)
+    assert status == 2
+    assert "'estimates.csv'" in err
+    assert "would be overwritten" in err
+    assert {path.name for path in folder.iterdir()} == {"estimates.csv", "map.png"}
+    assert run(capsys, "draw", results, "-o", folder / "map.png")[0] == 2
+    before = (results / "estimates.csv").read_bytes()
+    assert run(capsys, "draw", results, "-o", results)[0] == 2, "tables of results are no figures"
+    left_alone(results / "estimates.csv", before)
+    assert run(capsys, "draw", results, "-o", folder, "--force")[0] == 0
+    (folder / "figures.json").write_text(
+        (folder / "figures.json").read_text().replace('"files": [', '"files": ["stale.png", "../map.png", ')
+    )
+    (folder / "stale.png").write_text("drawn from other results")
+    assert run(capsys, "draw", results, "-o", folder)[0] == 0, "earlier figures may be replaced"
+    assert not (folder / "stale.png").exists()
+    left_alone(folder / "map.png")
+
+
+def test_a_filled_article_overwrites_nothing_else(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    article, filled = tmp_path / "article.md", tmp_path / "filled.md"
+    article.write_text('{{ accuracy["smollm2-terse-t0"].pct }} %\n')
+    filled.write_text("years of work")
+    words = ["fill", article, "--results", results, "-o"]
+    assert "is there already" in run(capsys, *words, filled)[2]
+    left_alone(filled)
+    assert run(capsys, *words, tmp_path)[0] == 2
+    assert run(capsys, *words, article, "--force")[0] == 2, "the template itself is never overwritten"
+    assert run(capsys, *words, filled, "--force")[0] == 0
+    assert run(capsys, *words, filled)[0] == 0, "the same text again changes nothing"
+    assert run(capsys, *words, tmp_path / "new" / "filled.md")[0] == 0
+    article.write_text("{{ nobody.pct }}\n")
+    status, out, _ = run(capsys, *words, filled, "--json")
+    assert status == 1
+    assert json.loads(out)["faults"][0]["line"] == 1
+
+
+def test_power_overwrites_power_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "protocol.toml"
+    path.write_text(POWER)
+    (tmp_path / "power.csv").write_text("years of work")
+    with monkeypatch.context() as patch:
+        patch.setattr("pairstats.power.power_of", lambda *_, **__: pytest.fail("the output is checked first"))
+        assert "'power.csv'" in run(capsys, "power", path, "-o", tmp_path)[2]
+    left_alone(tmp_path / "power.csv")
+    for _ in range(2):
+        assert run(capsys, "power", path, "-o", tmp_path / "out")[0] == 0
+
+
+def test_the_output_of_a_run_is_checked_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rows.csv").write_text("model,family,item,score\nm,f,q,1\n")
+    path = tmp_path / "protocol.toml"
+    path.write_text(POWER.replace('"later"', '"rows.csv"\nmap = { family = "family" }'))
+    (tmp_path / "file").write_text("years of work")
+    monkeypatch.setattr("pairstats.run.analyse", lambda *_, **__: pytest.fail("the output is checked first"))
+    for output in (tmp_path / "file", tmp_path / "file" / "new", tmp_path):
+        status, _, err = run(capsys, "run", path, "-o", output)
+        assert status == 2, err
+    left_alone(tmp_path / "file")
+
+
+def test_an_earlier_run_stays_until_the_new_one_has_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.csv").write_text("model,family,item,score\na,f,q,1\nb,f,q,0\n")
+    path = tmp_path / "protocol.toml"
+    path.write_text(POWER.replace('"later"', '"rows.csv"\nmap = { family = "family" }'))
+    assert run(capsys, "run", path, "-o", tmp_path / "out")[0] == 0
+    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert tmp_path / "out" / "report.html" in before
+    (tmp_path / "rows.csv").write_text("model,family,item,score\na,f,q,seven\n")
+    assert run(capsys, "run", path, "-o", tmp_path / "out")[0] == 2
+    assert {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["estimates.parquet", "completeness.parquet", "provenance.json"])
+@pytest.mark.parametrize("content", [b"", b"PAR1 no table", b"{"])
+def test_damaged_results_are_one_message(
+    results: Path, tmp_path: Path, name: str, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(results, tmp_path / "results")
+    (folder / name).write_bytes(content)
+    status, _, err = run(capsys, "draw", folder, "-o", tmp_path / "figures")
+    assert status == 2
+    assert err.startswith(f"pairstats: {folder / name} must be as `pairstats run` wrote it")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(28, "No space left on device"), "pairstats: No space left on device\n"),
+        (OSError(28, "No space left on device", "x.csv"), "pairstats: No space left on device: x.csv\n"),
+        (TimeoutError("slow disk"), "pairstats: slow disk\n"),
+        (
+            pa.ArrowInvalid("no\nmagic bytes"),
+            "pairstats: a table cannot be read or written: no magic bytes\n",
+        ),
+        (KeyboardInterrupt(), "pairstats: stopped\n"),
+    ],
+)
+def test_errors_of_the_surroundings_are_one_message(
+    error: BaseException, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "_function", lambda _: fail)
+    assert run(capsys, "check", "x.csv") == (2, "", message)
+
+
+def test_a_fault_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_function", lambda _: lambda _: {}["wrong"])
+    with pytest.raises(KeyError):
+        cli.main(["check", "x.csv"])
+
+
+def process(*words: object, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "pairstats", *map(str, words)]
+    return subprocess.run(command, check=False, cwd=ROOT, stderr=subprocess.PIPE, **more)
+
+
+def test_a_terminal_that_lacks_letters_gets_their_escapes(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text(
+        "family,item,model,status,score\nf,q,\u00e9\u4e2d,answered,1\n", encoding="utf-8"
+    )
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = process("check", tmp_path / "r.csv", stdout=subprocess.PIPE, env=ascii_only)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\u4e2d" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_a_full_disk_is_one_message(tmp_path: Path, json_too: list[str]) -> None:
+    (tmp_path / "r.csv").write_text("family,item,model,status,score\nf,q,m,answered,1\n")
+    with Path("/dev/full").open("wb") as full:
+        done = process("check", tmp_path / "r.csv", *json_too, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.decode() == "pairstats: No space left on device\n"
+
+
+def test_help_of_a_command_has_its_own_examples_and_its_own_findings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, examples in cli.EXAMPLES.items():
+        with pytest.raises(SystemExit):
+            cli.main([name, "--help"])
+        shown = capsys.readouterr().out
+        assert all(example in shown for example in examples)
+        foreign = [example for other, each in cli.EXAMPLES.items() if other != name for example in each]
+        assert not [example for example in foreign if example in shown and example not in examples]
+        assert ("1 where " in shown) == (name in cli.FINDING)
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    assert "the records depart from the protocol (a [[deviation]]" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(example in shown for each in cli.EXAMPLES.values() for example in each)
+
+
+def test_every_command_has_an_example() -> None:
+    [commands] = [a for a in cli.build_parser()._actions if isinstance(a, argparse._SubParsersAction)]
+    assert set(commands.choices) == set(cli.EXAMPLES)
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_an_input_is_never_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], force: tuple[str, ...]
+) -> None:
+    raw = tmp_path / "logs" / "x.csv"
+    raw.parent.mkdir()
+    raw.write_text("family,item,model,score\nf,1,m,1\n")
+    (tmp_path / "link.csv").symlink_to(raw)
+    before = raw.read_bytes()
+    for inputs, out in [(raw, raw), (raw.parent, raw), (raw, tmp_path / "link.csv"), (f"m={raw}", raw)]:
+        status, _, err = run(capsys, "normalize", inputs, "--family", "family", "-o", out, *force)
+        assert (status, "must be another file than the inputs" in err) == (2, True)
+    status, _, err = run(
+        capsys, "normalize", raw, "--family", "family", "--items", tmp_path / "link.csv", "-o", raw, *force
+    )
+    assert status == 2
+    assert raw.read_bytes() == before
+
+
+def test_a_file_of_others_is_written_over_by_force_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw, out = tmp_path / "x.csv", tmp_path / "thesis.csv"
+    raw.write_text("family,item,model,response\nf,1,m,A\n")
+    out.write_text("years of work\n")
+    words = ("normalize", raw, "--family", "family", "-o", out)
+    status, _, err = run(capsys, *words)
+    assert (status, out.read_text()) == (2, "years of work\n")
+    assert "--force" in err
+    status, said, _ = run(capsys, *words, "--force")
+    assert (status, len(load_records(out))) == (0, 1)
+    assert "1 answered reply has no score: pass answers=" in said
+    status, said, _ = run(capsys, *words, "--json")
+    found = json.loads(said)
+    assert (status, found["unscored"], len(found["notes"])) == (0, 1, 1)

@@ -26,10 +26,12 @@ from synthetic_results import (
     counts,
     curve,
     estimates,
+    other_analyses,
     row,
     write_results,
 )
 
+import pairstats as ps
 from pairstats import figures
 from pairstats.errors import PairstatsError
 from pairstats.figures.labels import Box, Scene, place_labels
@@ -137,6 +139,89 @@ class TestForest:
         assert len(single_points(ax)) == 1
         assert all_text(ax.figure).count("no results") == 2
 
+    @pytest.mark.parametrize("names", [("a", "b"), LONG[:5:4]], ids=["short", "long"])
+    def test_the_reason_of_an_empty_row_is_whole(self, names):
+        why = "no results: none of the 180 planned replies of this cell counts, because no unit is answered"
+        rows = estimates(
+            row("accuracy", names[0], 0.5, 0.4, 0.6), row("accuracy", names[1], None, note=f"{why}; and more")
+        )
+        ax = figures.forest(rows)
+        [shown] = [t for t in ax.texts if t.get_text().startswith("no results:")]
+        assert shown.get_text().replace("\n", " ") == why
+        assert_nothing_overlaps(ax.figure)
+        box, inside = shown.get_window_extent(), ax.get_window_extent()
+        assert inside.x0 <= box.x0 < box.x1 <= inside.x1 + 1
+
+    def test_a_reason_that_is_endless_is_cut_at_its_end(self):
+        ax = figures.forest(estimates(row("accuracy", "a", None, note="word " * 90)))
+        [shown] = [t for t in ax.texts if t.get_text().startswith("word")]
+        assert shown.get_text().count("\n") == 2
+        assert shown.get_text().endswith("…")
+        assert_nothing_overlaps(ax.figure)
+
+    def test_headings_stand_on_white_over_the_grid(self):
+        rows = [
+            row(e, None, 0.1, 0.0, 0.2, contrast="a - b", p_value=0.5)
+            for e in ("accuracy", "a_long_name_of_an_estimand_that_reaches_into_the_plot")
+        ]
+        ax = figures.forest(estimates(*rows))
+        headings = [t for t in ax.texts if t.get_fontweight() == "bold"]
+        assert len(headings) == 2
+        for heading in headings:
+            assert to_rgb(heading.get_bbox_patch().get_facecolor()) == (1, 1, 1)
+            assert heading.get_zorder() > max(line.get_zorder() for line in ax.get_xgridlines())
+            assert heading.get_zorder() > min(line.get_zorder() for line in ax.lines)
+
+    def test_it_is_said_where_bar_and_test_disagree(self):
+        test = {"contrast": "a - b", "p_value": 0.06}
+        said = "Where a bar and its filling disagree, the test decides."
+        for low, expected in ((0.01, True), (-0.01, False)):
+            ax = figures.forest(estimates(row("accuracy", None, 0.1, low, 0.2, **test)))
+            assert (said in all_text(ax.figure).replace("\n", " ")) is expected
+
+    def test_many_levels_have_a_column_and_leave_the_plot_its_room(self):
+        rows = [
+            row(
+                "accuracy",
+                None,
+                0.1,
+                0.0,
+                0.2,
+                contrast=f"{a} - {b}",
+                conf_level=1 - 0.05 / k,
+                p_adjusted=0.5,
+            )
+            for k, (a, b) in enumerate(itertools.combinations(LONG[:4], 2), start=2)
+        ]
+        ax = figures.forest(estimates(*rows))
+        shown = all_text(ax.figure)
+        for part in ("points [interval]", "level", "97.5 %", "98.33 %", "99.29 %", "97.5 % to 99.29 %"):
+            assert part in shown
+        assert_nothing_overlaps(ax.figure)
+        assert ax.get_window_extent().width / ax.figure.dpi > 1.2
+        assert "[95 % interval]" in all_text(figures.forest(contrasts()).figure)
+
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_rows_may_be_grouped_by_contrast(self, count):
+        rows = [
+            row("accuracy", model, 0.1, 0.0, 0.2, contrast=f"a - b{k}", p_value=0.5)
+            for k in range(count)
+            for model in ("first way", "second way")
+        ]
+        ax = figures.forest(estimates(*rows), group="contrast")
+        assert [t.get_text() for t in ax.texts if t.get_fontweight() == "bold"] == [
+            f"a - b{k}" for k in range(count)
+        ]
+        shown = all_text(ax.figure).split("\n")
+        assert shown.count("first way") == shown.count("second way") == count
+        assert_nothing_overlaps(ax.figure)
+        with pytest.raises(PairstatsError, match="`group` must be one of"):
+            figures.forest(estimates(*rows), group="model")
+
+    def test_one_family_is_singular(self):
+        ax = figures.forest(estimates(row("accuracy", "a", 0.5, 0.4, 0.6, n_families=1)))
+        assert "over 1 family." in all_text(ax.figure)
+
     def test_all_null(self):
         ax = figures.forest(estimates(row("accuracy", "a", None)))
         assert single_points(ax) == []
@@ -220,6 +305,25 @@ class TestCalibration:
         assert counted.count("0") == 3  # ten bins, of which every fourth is empty
         assert "n: units in the bin" in all_text(figure)
 
+    def test_n_counts_units_whose_repeats_in_the_bin_are_averaged(self):
+        """Three calls of each of 8 items: two state .9 and agree in the bin, one states .2."""
+        frame = pd.DataFrame([
+            {"family": f"f{i}", "item": f"q{i}", "model": "m", "repeat": r, "score": float(i < 6),
+             "confidence": 0.2 if r == 2 else 0.9}
+            for i in range(8) for r in range(3)
+        ])  # fmt: skip
+        found = ps.calibration_curve(ps.Panel(frame), bins=10)
+        assert found.frame[["conf_mean", "n_units", "n_families"]].values.tolist() == [
+            [0.2, 8, 8],
+            [0.9, 8, 8],
+        ]
+        figure = figures.calibration(found)
+        counted = [t.get_text() for t in figure.axes[0].texts]
+        assert counted[:2] == ["8", "8"]
+        shown = all_text(figure).replace("\n", " ")
+        assert "n: units in the bin (their repeats in it averaged)" in shown
+        assert "replies" not in shown
+
     def test_intervals_are_the_given_ones(self):
         ax = figures.calibration(curve()).axes[0]
         known = curve().where(model=MODELS[0]).frame.dropna(subset=["estimate"])
@@ -286,6 +390,50 @@ class TestFlipsAgainstAccuracy:
         assert all(f"model-{k}" in shown for k in range(6))
         assert_nothing_overlaps(ax.figure)
 
+    @staticmethod
+    def looks(ax) -> list[tuple[str, str, str]]:
+        return [
+            (line.get_color(), line.get_marker(), line.get_markerfacecolor())
+            for line in ax.lines
+            if len(line.get_xdata()) == 1
+        ]
+
+    def test_no_two_cells_look_alike(self):
+        models = [f"m{k:03}" for k in range(128)]
+        ax = self.drawn(models)
+        assert len(set(self.looks(ax))) == 128
+        legend = [
+            (h.get_color(), h.get_marker(), h.get_markerfacecolor()) for h in ax.get_legend().legend_handles
+        ]
+        assert legend == self.looks(ax)
+
+    def test_cells_with_equal_numbers_stand_side_by_side_and_are_named(self):
+        values = {"a": (0.5, 0.2), "b": (0.5, 0.2), "c": (0.5, 0.2), "d": (0.9, 0.1)}
+        rows = [
+            row(e, m, v[k], v[k] - 0.1, v[k] + 0.1)
+            for k, e in enumerate(("accuracy", "flips"))
+            for m, v in values.items()
+        ]
+        both = estimates(*rows)
+        ax = figures.flips_against_accuracy(both.where(estimand="accuracy"), both.where(estimand="flips"))
+        expected = np.array([(100 * x, 100 * y) for x, y in values.values()])
+        assert np.array(single_points(ax)) == pytest.approx(expected)
+        ax.figure.draw_without_rendering()
+        markers = [line for line in ax.lines if len(line.get_xdata()) == 1]
+        places = [
+            line.get_transform().transform(line.get_xydata()[0]) * 72 / ax.figure.dpi for line in markers
+        ]
+        nearest = min(np.hypot(*(one - other)) for one, other in itertools.combinations(places, 2))
+        assert nearest > max(line.get_markersize() for line in markers)
+        assert "Equal values, drawn side by side: a, b, c." in all_text(ax.figure).replace("\n", " ")
+        for cell in range(4):  # bars move with their marker
+            shifts = {
+                tuple(np.round(line.get_transform().transform((0, 0)), 6))
+                for line in ax.lines[3 * cell : 3 * cell + 3]
+            }
+            assert len(shifts) == 1
+        assert_nothing_overlaps(ax.figure)
+
     def test_cells_without_a_number_are_named(self):
         accuracy = estimates(row("accuracy", "a", 0.5, 0.4, 0.6), row("accuracy", "b", None))
         flips = estimates(row("flips", "a", 0.2, 0.1, 0.3), row("flips", "b", 0.1, 0.0, 0.2))
@@ -312,7 +460,7 @@ class TestCompleteness:
 
     def test_counts_and_shares_are_written(self):
         shown = all_text(figures.completeness(counts()).figure)
-        for part in ("180 / 180", "156 / 180", "87 %", "answered (480)", "error (24)", "rate_limit: 20"):
+        for part in ("180 / 180", "156 / 180", "87 %", "answered (480)", "error (24)", "rate_limit 20"):
             assert part in shown
 
     def test_nothing_overlaps(self, models):
@@ -339,7 +487,7 @@ class TestCompleteness:
             figures.completeness(counts().drop(columns="planned"))
         with pytest.raises(PairstatsError, match="at least one cell"):
             figures.completeness(counts().head(0))
-        with pytest.raises(PairstatsError, match="1 cells do not, the first in row 2"):
+        with pytest.raises(PairstatsError, match="in 1 cell they do not, the first in row 2"):
             figures.completeness(counts().assign(error=[0, 12, 99]))
 
 
@@ -405,6 +553,37 @@ class TestDraw:
         drawn = figures.draw(Results.load(folder), tmp_path / "out", formats=["svg"])
         sizes = [len(pd.read_csv(p)) for p in drawn if p.name in ("estimates_1.csv", "estimates_2.csv")]
         assert sizes == [36, 24]
+
+    def test_what_is_left_out_one_at_a_time_is_all_shown_or_by_its_extremes(self, tmp_path):
+        for levels, rows in ((6, 8), (7, 4)):
+            folder = write_results(tmp_path / f"results{levels}", with_curve=False)
+            other_analyses(levels).to_parquet(folder / "sensitivity.parquet")
+            figures.draw(Results.load(folder), tmp_path / str(levels), formats=["svg"])
+            drawn = pd.read_csv(tmp_path / str(levels) / "sensitivity_C1.csv")
+            assert len(drawn) == rows
+            kept = drawn.loc[drawn["analysis"].str.startswith("without"), "estimate"]
+            assert (kept.min(), kept.max()) == pytest.approx((0.02, 0.01 * (levels + 1)))
+
+    def test_half_a_figure_is_never_written(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("pairstats.figures.forest_plot._width", lambda beside: 2.0)
+        drawn = figures.draw(Results.load(write_results(tmp_path / "r")), tmp_path / "out", formats=["svg"])
+        assert "must have room for its plot" in drawn.skipped["comparisons"]
+        assert not [path for path in (tmp_path / "out").iterdir() if path.stem == "comparisons"]
+
+    def test_other_files_are_kept_and_stale_figures_removed(self, tmp_path):
+        results = Results.load(write_results(tmp_path / "results"))
+        out = tmp_path / "out"
+        figures.draw(results, out, formats=["svg", "png"])
+        (out / "mine.png").write_bytes(b"mine")
+        (out / "estimates.pdf").write_bytes(b"mine")
+        figures.draw(results, out, formats=["svg"])
+        assert not list(out.glob("comparisons.png"))
+        assert (out / "mine.png").read_bytes() == b"mine"
+        with pytest.raises(PairstatsError, match=r"'estimates\.pdf' in .* would be overwritten"):
+            figures.draw(results, out, formats=["pdf"])
+        assert (out / "estimates.pdf").read_bytes() == b"mine"
+        figures.draw(results, out, formats=["pdf"], force=True)
+        assert (out / "estimates.pdf").read_bytes().startswith(b"%PDF")
 
     def test_unknown_format(self, tmp_path):
         results = Results.load(write_results(tmp_path / "results"))
@@ -479,6 +658,24 @@ class TestStyle:
             drawn = figure.text(0, 0, text, fontsize=8)
             box = drawn.get_window_extent(canvas.get_renderer())
         assert text_width(text, 8) == pytest.approx(box.width / 10, rel=0.05)
+
+
+class TestPower:
+    def drawn(self, **changes):
+        base = {"contrast": "C1", "comparison": "b - a", "power": 0.6, "power_low": 0.5, "power_high": 0.7}
+        rows = [
+            base | {"families": n, "copies": k, "repeats": 1} | changes for n in (50, 100) for k in (1, 2)
+        ]
+        return figures.power_curve(pd.DataFrame(rows))
+
+    def test_counts_agree_with_their_nouns(self):
+        shown = all_text(self.drawn()).replace("\n", " ")
+        for part in ("1 copy", "2 copies", "Throughout: 1 repeat."):
+            assert part in shown
+        assert "1 copies" not in shown
+        assert "Throughout: 2 copies, 3 repeats." in all_text(self.drawn(copies=2, repeats=3)).replace(
+            "\n", " "
+        )
 
 
 class TestPlaceLabels:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import importlib
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -549,6 +551,8 @@ class Words:
 
 def test_readers_of_other_packages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Point:
+        name = value = "words"
+
         def load(self) -> Words:
             return Words()
 
@@ -764,3 +768,168 @@ def test_a_key_that_is_also_a_label_is_read_as_written(tmp_path: Path) -> None:
     records = ps.read_runs(tmp_path, family="item", answers=ps.AnswerFormat(), options="options")
     assert records.frame["answer"].tolist() == ["2", "4"]
     assert records.frame["score"].tolist() == [1.0, 0.0]
+
+
+# --- what a stranger found
+
+
+def test_pipes_links_and_sockets_in_a_folder_are_told_not_opened(tmp_path: Path) -> None:
+    write(tmp_path / "runs" / "a.eval", sample())
+    os.mkfifo(tmp_path / "runs" / "pipe.jsonl")
+    (tmp_path / "runs" / "gone.csv").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "runs" / "loop").symlink_to(tmp_path / "runs")
+    ledger = read_runs(tmp_path / "runs", **FAMILY, progress=True).ledger.set_index("file")
+    assert ledger["records"].to_dict() == {"a.eval": 1, "gone.csv": 0, "loop": 0, "pipe.jsonl": 0}
+    assert ledger["note"].tolist()[1:] == [
+        "not read (a broken link)", "not read (a link to a folder, which is not followed)",
+        "not read (a pipe (FIFO))",
+    ]  # fmt: skip
+    assert len(read_runs(str(tmp_path / "runs" / "*"), **FAMILY)) == 1
+    with pytest.raises(
+        ReadError, match=r"must be a regular file, but is a pipe \(FIFO\)\. Write what it gives"
+    ):
+        read_runs(tmp_path / "runs" / "pipe.jsonl", **FAMILY)
+
+
+@pytest.mark.parametrize("paths", ["", " ", [""], {"m": ""}])
+def test_an_empty_path_is_not_the_whole_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: Any
+) -> None:
+    write(tmp_path / "a.eval", sample())
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ReadError, match=r"but is empty\. Write '\.' for this folder"):
+        read_runs(paths, **FAMILY)
+    assert len(read_runs(".", **FAMILY)) == 1
+
+
+def test_a_repeated_key_says_what_tells_the_records_apart(tmp_path: Path) -> None:
+    for system in ("terse", "2shot"):
+        about = header()
+        about["eval"] |= {"metadata": {"system": system}, "run_id": f"{system}9aZ0b1c2d3e4f5g6h7"}
+        items = [sample(item, uuid=f"{system}{item}", text=system) for item in ("q1", "q2")]
+        write_eval(tmp_path / f"{system}.eval", items, about)
+    with pytest.raises(PairingError) as caught:
+        read_runs(tmp_path, **FAMILY)
+    message = str(caught.value)
+    assert "They differ in 'eval.metadata.system' ('2shot', 'terse')" in message
+    assert 'model="eval.metadata.system" would tell them apart' in message
+    assert "run_id" not in message
+    assert len(read_runs(tmp_path, **FAMILY, model="eval.metadata.system")) == 4
+
+
+def test_records_that_differ_in_nothing_nameable_get_no_suggestion(tmp_path: Path) -> None:
+    paths = [write(tmp_path / "a.eval", sample()), write(tmp_path / "b.eval", sample(uuid="other"))]
+    with pytest.raises(PairingError, match=r"otherwise read one of them only\.$"):
+        read_runs(paths, **FAMILY)
+
+
+@pytest.mark.parametrize("name", ["parts.confidence", "value_parts.confidence", "score_parts.confidence"])
+def test_names_that_the_package_prints_are_paths(tmp_path: Path, name: str) -> None:
+    scores = {"parts": {"value": {"correct": 1, "confidence": 80}}}
+    path = write(tmp_path / "a.eval", sample("q1", scores=scores), sample("q2", scores=scores))
+    records = read_runs(
+        path, **FAMILY, score="parts.correct", confidence=name, confidence_scale=100, extra={"stated": name}
+    )
+    assert records.frame["confidence"].tolist() == [0.8, 0.8]
+    assert records.frame["stated"].tolist() == [80.0, 80.0]
+    assert records.frame["value_parts.confidence"].tolist() == [80.0, 80.0]
+    assert read_runs(path, **FAMILY, score="score_parts.correct").frame["score"].tolist() == [1.0, 1.0]
+    with pytest.raises(
+        PairingError, match=r"Did you mean 'parts.confidence'.*Scores: parts.correct, parts.conf"
+    ):
+        read_runs(path, **FAMILY, score="parts.correct", confidence="parts.confidenc")
+
+
+def test_items_of_table_and_records_that_differ_in_white_space(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.eval", sample("q1"), sample("q2"))
+    items = [{"item": "q1", "family": "f"}, {"item": "q2 ", "family": "f"}]
+    with pytest.raises(PairingError, match="must be spelled in one way, but 'item' has 'q2' and 'q2 '"):
+        read_runs(path, family="family", items=items)
+
+
+def test_spelling_twins_are_refused_and_can_be_stripped(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("item,fam,model,score\nq1,f1,m,1\nq2,f1 ,m,0\n")
+    with pytest.raises(SchemaError, match=r"has 'f1' and 'f1 ' in rows 0 \(a.csv:2\), 1 \(a.csv:3\)"):
+        read_runs(path, family="fam")
+    records = read_runs(path, family=extract("fam", r"^\s*(.*?)\s*$"))
+    assert records.frame["family"].tolist() == ["f1", "f1"]
+
+
+@needs_shared
+def test_answered_replies_without_any_score_are_told() -> None:
+    records = read_runs(
+        OWN / "openai_full", model=extract("file", r"chat_json_([\w-]+)\."), family="family_id",
+        variant="items.variant", items=OWN / "bench" / "items.jsonl",
+    )  # fmt: skip
+    answered = records.ledger["answered"].sum()
+    assert (records.ledger["unscored"].sum(), answered) == (answered, 493)
+    assert records.summary().endswith(
+        "\n493 answered replies have no score: pass answers=ps.AnswerFormat(...) (needs gold), or name a score="
+    )
+
+
+def test_a_score_that_is_no_number_is_left_out_or_named(tmp_path: Path) -> None:
+    rows = [sample("q1"), sample("q2")]
+    rows[0]["metadata"]["grade"], rows[1]["metadata"]["grade"] = 1, "good"
+    path = write(tmp_path / "a.eval", *rows)
+    with pytest.raises(
+        ReadError, match=r"'metadata.grade' of a.eval:q2_epoch_1.json must be a number, but is 'good'"
+    ):
+        read_runs(path, **FAMILY, score="metadata.grade")
+    records = read_runs(path, **FAMILY, score="metadata.grade", keep_going=True)
+    assert (records.frame["score"].tolist(), len(records.left_out)) == ([1.0], 1)
+
+
+def documented_reader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The reader of ``docs/custom_reader.md``, as the module that its reader would write."""
+    text = (ROOT / "docs" / "custom_reader.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    (folder / "my_reader.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    return importlib.import_module("my_reader")
+
+
+def test_the_documented_reader_reads_by_value_and_by_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = documented_reader(tmp_path, monkeypatch).READER
+    log = tmp_path / "logs" / "calls.log"
+    log.parent.mkdir()
+    log.write_text("tally|m|f1-a|1|A\ntally|m|f1-b|0|TIMEOUT\ntally|m|f2-a|0|B\n")
+    by_value = read_runs(log, family="meta.family", reader=reader)
+    assert by_value.frame["family"].tolist() == ["f1", "f1", "f2"]
+    assert by_value.frame["status"].tolist() == ["answered", "error", "answered"]
+    assert by_value.table["score"].to_pylist() == [1.0, None, 0.0]
+    point = importlib.metadata.EntryPoint("tally", "my_reader:READER", files.ENTRY_POINTS)
+    monkeypatch.setattr(files.importlib.metadata, "entry_points", lambda group: [point])
+    files.readers.cache_clear()
+    try:
+        assert read_runs(log.parent, family="meta.family").table.equals(by_value.table)
+        assert read_runs(log, family="meta.family", reader="tally").table.equals(by_value.table)
+    finally:
+        files.readers.cache_clear()
+    log.write_text(log.read_text() + "tally|m\n")
+    with pytest.raises(ReadError, match=r"calls.log:4 must have 5 parts, but has 2"):
+        read_runs(log, family="meta.family", reader=reader)
+    left_out = read_runs(log, family="meta.family", reader=reader, keep_going=True).left_out
+    assert left_out["reason"].tolist() == ["2 parts instead of 5"]
+
+
+@pytest.mark.parametrize(
+    ("value", "cause"), [("nowhere_at_all:READER", "must load, but does not"), ("json:dumps", "lacks 'name'")]
+)
+def test_a_broken_reader_of_another_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, cause: str
+) -> None:
+    path = write(tmp_path / "a.eval", sample())
+    point = importlib.metadata.EntryPoint("tally", value, files.ENTRY_POINTS)
+    monkeypatch.setattr(files.importlib.metadata, "entry_points", lambda group: [point])
+    files.readers.cache_clear()
+    try:
+        with pytest.raises(PairstatsError, match=rf"{value}.*{cause}"):
+            read_runs(path, **FAMILY)
+    finally:
+        files.readers.cache_clear()
+    with pytest.raises(PairstatsError, match="is a class, not a value of it"):
+        read_runs(path, **FAMILY, reader=Words)  # type: ignore[arg-type]

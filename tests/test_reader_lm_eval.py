@@ -114,14 +114,37 @@ def test_several_replies_are_records_only_when_scored_again(tmp_path: Path) -> N
     file = written(
         tmp_path, NAME, [generated(0, "A", "B", "A", name="maj3"), generated(1, "B", "", name="maj3")]
     )
-    with pytest.raises(ReadError, match=r"up to 3 replies .* filters 'maj3'.*answers=ps.AnswerFormat"):
-        read(READER, file, filter="maj3")
+    with pytest.raises(
+        ReadError, match=r"up to 3 replies .* filters 'maj3'.*AnswerFormat\(field=None\).*filter='maj3'"
+    ):
+        read(READER, file)
     records, _ = read(READER, file, rescored=True)
     assert column(records, "repeat") == [0, 1, 2, 0, 1]
     assert column(records, "response") == ["A", "B", "A", "B", ""]
     assert column(records, "status") == ["answered"] * 4 + ["empty"]
     assert all(record.scores == {} for record in records)
     assert len({record.identity for record in records}) == 5
+
+
+def test_a_named_filter_gives_one_row_a_document_with_its_score(tmp_path: Path) -> None:
+    """``repeats: 3`` and a majority filter: the score is that of the three replies together."""
+    lines = [
+        generated(0, "A", "B", "A", name="maj3"), generated(0, "A", "B", "A", name="first", exact_match=0.0),
+        generated(1, "B", "", "", name="maj3", filtered_resps=["[invalid]"], exact_match=0.0),
+        generated(1, "B", "", "", name="first"), generated(2, "", " ", name="maj3", exact_match=0.0),
+    ]  # fmt: skip
+    file = written(tmp_path, NAME, lines)
+    records, left_out = read(READER, file, filter="maj3")
+    assert column(records, "item") == ["0", "1", "2"]
+    assert column(records, "repeat") == [0, 0, 0]
+    assert [record.scores["exact_match"] for record in records] == [1.0, 0.0, 0.0]
+    assert column(records, "answer") == ["A", None, None]
+    assert column(records, "status") == ["answered", "unparsed", "empty"]
+    assert column(records, "replies") == [3, 3, 2]
+    assert records[0].fields["scored_by"] == "score of 3 replies by maj3"
+    assert [each.reason for each in left_out] == ["other filter: first"] * 2
+    frame = ps.read_runs({"m": file.path}, family="item", filter="maj3").frame
+    assert (frame["score"].tolist(), frame["replies"].tolist()) == ([1.0, 0.0, 0.0], [3, 3, 2])
 
 
 def test_filters_without_names(tmp_path: Path) -> None:
@@ -226,7 +249,10 @@ def test_broken_line_is_named_and_counted(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match=rf"{NAME}:2 must be one JSON object"):
         read(READER, file)
     records, left_out = read(READER, file, keep_going=True)
-    assert (len(records), [each.reason for each in left_out]) == (1, ["broken line"])
+    assert (len(records), [each.reason for each in left_out]) == (
+        1,
+        ["broken line: Unterminated string starting at column 36"],
+    )
 
 
 def samples_files(folder: str, task: str) -> list[Path]:

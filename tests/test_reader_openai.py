@@ -214,7 +214,8 @@ def test_recognized_by_content_behind_broken_lines_and_under_any_name(tmp_path: 
         read(READER, file)
     records, left_out = read(READER, file, keep_going=True)
     assert column(records, "item") == ["q", "p"]
-    assert [(each.source, each.reason) for each in left_out] == [(f"{name}:1", "broken line")]
+    assert [each.source for each in left_out] == [f"{name}:1"]
+    assert left_out[0].reason.startswith("broken line: ")
 
 
 def test_batch_input_is_a_companion(tmp_path: Path) -> None:
@@ -270,7 +271,7 @@ def test_damaged_gzip(tmp_path: Path) -> None:
         (b"[1]", "it holds a list"), (b'{"a": 1', "Expecting"), (b'{"a": "\xff"}', "not UTF-8"),
         (b'{"a": 1, "a": 2}', "the key 'a' occurs twice"), (b'{"a": ' + b"9" * 5000 + b"}", "digits"),
         (b'{"a":' * 100_000, "nested too deeply"), (b"\x80\x81", "not UTF-8"),
-        (b'{"a": 1} {"b": 2}', "Extra data"),
+        (b'{"a": 1} {"b": 2}', "more text follows it"),
     ],
 )  # fmt: skip
 def test_broken_json_names_its_place(line: bytes, why: str) -> None:

@@ -17,13 +17,14 @@ from conftest import SHARED, needs_shared
 from run_files import column, read, written
 
 import pairstats as ps
-from pairstats.errors import ReadError
+from pairstats.errors import ReadError, SchemaError
 from pairstats.readers.base import Declined, Recognized
 from pairstats.readers.tables import READER
 
 TABLES = SHARED / "samples/plain_tables"
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 CORRECT = dict(zip(MODELS, (286, 515, 458, 742), strict=True))
+HEAD = "item,model,score\n"
 LONG = "item,model,answer,gold,score,family\nq1,a,x,x,1,f\nq1,b,y,x,0,f\n"
 
 
@@ -275,8 +276,11 @@ def test_broken_rows_are_named_with_their_line(tmp_path: Path, case: str) -> Non
     [
         ("item,model,score,score\nq,m,1,0\n", "'score' occur more than once"),
         ("item,model,score\n", "must hold at least one row"),
-        (b"item,model,score\nq\xff,m,1\n" + b"q,m,1\n" * 20_000, "must be a table"),
-        (b"item,model,score\n" + b"q,m,1\n" * 20_000 + b"q\xff,m,1\n", "not UTF-8 text"),
+        (
+            b"item,model,score\nq\xff,m,1\n" + b"q,m,1\n" * 20_000,
+            "a.csv:2: byte 0xff, which is not UTF-8 text, in",
+        ),
+        (b"item,model,score\n" + b"q,m,1\n" * 20_000 + b"q\xff,m,1\n", "a.csv:20002: byte 0xff"),
         (b"PAR1" + b"\x00" * 99, "is a damaged parquet file"),
         (b"ARROW1\x00\x00" + b"\x07" * 99, "is a damaged arrow file"),
         ('[{"item": "q", "score": 1}, "stray"]', r"a.csv:2 must be an object, but is 'stray'"),
@@ -365,3 +369,88 @@ def test_model_columns_of_a_wide_table_can_be_named(tmp_path: Path) -> None:
     frame = read_runs(tmp_path / "wide.csv", family="item", models=["alpha", "beta"]).frame
     assert sorted(frame["model"].unique()) == ["alpha", "beta"]
     assert frame["score"].sum() == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        (HEAD + "é,m,1\nb,m,0\n", "a.csv:2: byte 0xe9, which is not UTF-8 text, in field 1"),
+        (HEAD + "a,m,1\nb,m,0,9\nc,m,1\n", "a.csv:3 must have 3 fields, but has 4"),
+        (HEAD + 'a,m,1\n"b"x,m,0\nc,m,1\n', "a.csv:3: not a table row"),
+        (HEAD + 'a,m,1\n"b,m,0\nc,m,1\n', "never closed, which takes lines 3 to 4"),
+        (HEAD + "a,m,1\nb\0,m,0\nc,m,1\n", "a.csv:3: a NUL in field 1"),
+        (
+            '{"item": "a", "model": "m", "score": 1}\n{"item": "b"}{"item": "c"}\n',
+            "more text follows it at column",
+        ),
+        ('{"item": "a", "model": "m", "score": 1}\n{"item": "b", "item": "c"}\n', "'item' occurs twice"),
+        (
+            '{"item": "a", "model": "m", "score": 1}\n{"item": ' + "9" * 5000 + "}\n",
+            "an integer of 5000 digits",
+        ),
+        (
+            '[{"item": "a", "model": "m", "score": 1}, {"x": 1, "x": 2}]',
+            r"a.csv:2 must be an object, but the key 'x'",
+        ),
+        ('[{"x": ' + "9" * 5000 + '}, {"item": "a", "model": "m", "score": 1}]', "a.csv:1 must be an object"),
+    ],
+)
+def test_a_broken_row_is_named_and_can_be_left_out(tmp_path: Path, content: str, cause: str) -> None:
+    path = written(tmp_path, "a.csv", content.encode("latin-1")).path
+    with pytest.raises(ReadError, match=cause) as caught:
+        ps.read_runs(path, family="item")
+    assert "keep_going=True" in str(caught.value)
+    records = ps.read_runs(path, family="item", keep_going=True)
+    assert (len(records.left_out), len(records) >= 1) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "cause"),
+    [
+        ("a.csv", HEAD + "a,m,1,3\nb,m,0,9\n", "line 2 has 4 fields where the first has 3"),
+        (
+            "a.csv",
+            ("id\n" + "ё" * 99).encode("cp1251"),
+            "line 2 has byte 0xb8 at offset 3, which is not UTF-8",
+        ),
+        ("a.csv", (HEAD + "a,m,1\n").encode("utf-16"), "it is UTF-16"),
+        ("a.tsv", b"\0\1\2,\0\n", "line 1 holds a NUL"),
+        ("a.csv", "item\na\nb\n", "no delimiter, or one column only"),
+        ("a.jsonl", '{"item": "a"}{"item": "b"}\n', "more text follows it at column 14"),
+        ("a.jsonl", '{"a": 1}\n{"a": 2}\n', "no column is an answer or a score by its name: 'a'"),
+    ],
+)
+def test_what_is_no_table_says_why_first_and_promises_nothing(
+    tmp_path: Path, name: str, content: str | bytes, cause: str
+) -> None:
+    path = written(tmp_path, name, content).path
+    for keep_going in (False, True):
+        with pytest.raises(ReadError) as caught:
+            ps.read_runs(path, family="item", keep_going=keep_going)
+        message = str(caught.value)
+        assert cause in message
+        assert message.index("table:") < message.index("readers of platforms know none of it")
+        assert len(message) < 300
+        assert ".." not in message
+        assert "keep_going" not in message
+
+
+def test_numbers_that_are_one_id_and_texts_that_are_two(tmp_path: Path) -> None:
+    row = '{"item": %s, "model": "%s", "score": 1}\n'
+    content = row % (7, "a") + row % ("7.0", "b") + row % ('"7.0"', "c") + row % (1e300, "c")
+    frame = ps.read_runs(written(tmp_path, "a.jsonl", content).path, family="item").frame
+    assert frame["item"].tolist() == ["7", "7", "7.0", "1e+300"]
+
+
+def test_scores_out_of_range_are_broken_records_too(tmp_path: Path) -> None:
+    rows = "a,m,1.000000000001\nb,m,1.5\nc,m,0\nd,m,inf\ne,m,-1e-12\n"
+    path = written(tmp_path, "a.csv", HEAD + rows).path
+    records = ps.read_runs(path, family="item", keep_going=True)
+    assert records.frame["score"].tolist() == [1.0, 0.0, 0.0]
+    assert records.left_out["reason"].tolist()[1] == "score outside [0, 1]: 1.5"
+    assert records.ledger["left_out"].tolist() == [2]
+    written(tmp_path, "a.csv", HEAD + "a,m,70\nb,m,80\nc,m,0\n")
+    with pytest.raises(ReadError, match=r"2 of 3 do not: 70.0, 80.0. So many are no slip: .*score_range="):
+        ps.read_runs(path, family="item", keep_going=True)
+    with pytest.raises(SchemaError, match=r"does not in rows 0 \(a.csv:2\), 1 \(a.csv:3\)"):
+        ps.read_runs(path, family="item")

@@ -17,7 +17,7 @@ from test_reader_inspect import sample, write_eval
 import pairstats as ps
 from pairstats.errors import ReadError, SchemaError
 from pairstats.readers import read_runs
-from pairstats.records import LEDGER_COLUMNS, printable
+from pairstats.records import LEDGER_COLUMNS, concat_records, printable
 
 ROWS: dict[str, list[Any]] = {
     "family": ["f1", "f1", "f2"],
@@ -197,6 +197,7 @@ def test_summary_adds_up(tmp_path: Path) -> None:
         "  4 rows: 2 answered, 1 unparsed, 1 error",
         "  reasons: 1 error rate_limit",
         "  1 left out: 1 excluded by 'zzz'",
+        "  1 answered, without a score",
         "  1 values NaN, now null",
         "  1 scores of failed calls, ignored",
         "b.eval: inspect 0.3.0, 5 records",
@@ -205,6 +206,7 @@ def test_summary_adds_up(tmp_path: Path) -> None:
         "  1 values NaN, now null",
         "  1 scores of failed calls, ignored",
         "in all: 10 records = 4 rows + 2 left out + 4 merged",
+        "1 answered reply has no score: pass answers=ps.AnswerFormat(...) (needs gold), or name a score=",
     ]
     assert tuple(records.ledger.columns) == LEDGER_COLUMNS
 
@@ -223,3 +225,81 @@ def test_no_rows_at_all_is_a_valid_table() -> None:
     assert repr(records).startswith("Records: 0 rows, 0 models")
     assert "<table>" in records._repr_html_()
     assert records.summary().endswith("in all: 0 records = 0 rows + 0 left out + 0 merged")
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "other.parquet", "estimates.parquet"])
+def test_files_of_others_are_not_written_over(tmp_path: Path, records: ps.Records, name: str) -> None:
+    path = tmp_path / name
+    if name == "notes.csv":
+        path.write_text("family,item,model,status,score\nf,1,m,answered,0.5\n")
+    else:
+        kept = {b"pairstats_estimates": b"{}"} if name.startswith("est") else {}
+        pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(kept), path)
+    before = path.read_bytes()
+    with pytest.raises(
+        ReadError, match=r"exists and was not written by pairstats as records.*overwrite=True"
+    ):
+        records.save(path)
+    assert path.read_bytes() == before
+    assert ps.load_records(records.save(path, overwrite=True)).table.equals(records.table)
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet"])
+def test_our_own_files_may_be_written_over(tmp_path: Path, records: ps.Records, name: str) -> None:
+    (tmp_path / name).touch()
+    for _ in range(2):
+        assert ps.load_records(records.save(tmp_path / name)).table.equals(records.table)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ReadError, match=r"is a folder\. Name a file in it"):
+        records.save(tmp_path / "folder.csv")
+
+
+def test_replies_without_a_score_are_told() -> None:
+    rows = {"family": ["f"] * 3, "item": ["a", "b", "c"], "model": ["m"] * 3, "score_strict": [1.0, None, None],
+            "status": ["answered", "answered", "error"]}  # fmt: skip
+    records = ps.Records.from_frame(rows)
+    assert records.ledger["unscored"].tolist() == [2]
+    assert records.summary().splitlines()[-1] == (
+        "2 answered replies have no score: pass answers=ps.AnswerFormat(...) (needs gold), or name a score= "
+        "(there are 'strict')"
+    )
+    assert ps.Records.from_frame(rows | {"score": [1.0, 0.0, None]}).notes == ()
+
+
+def test_records_of_before_the_count_of_unscored_are_read(tmp_path: Path, records: ps.Records) -> None:
+    old = ps.Records(records.table, records.ledger.drop(columns="unscored"))
+    again = ps.load_records(old.save(tmp_path / "r.parquet"))
+    assert "in all: 3 records" in again.summary()
+    other = ps.Records.from_frame(pd.DataFrame(ROWS).assign(run="second"))
+    assert "in all: 6 records" in concat_records([again, other]).summary()
+
+
+def test_an_item_in_two_families_is_told_where_it_is_the_exception() -> None:
+    rows = {"family": ["f", "g", "f", "g"], "item": ["q1", "q1", "q2", "q3"], "model": ["m"] * 4,
+            "status": ["answered"] * 4, "score": [1.0] * 4}  # fmt: skip
+    [note] = ps.Records.from_frame(rows).notes
+    assert note.startswith("1 of 3 items belongs to several families: 'q1' to 'f', 'g'")
+    # Ids that are unique within a family only, and one item in two studies, are as they should be.
+    assert ps.Records.from_frame(rows | {"item": ["q1", "q1", "q2", "q2"]}).notes == ()
+    assert ps.Records.from_frame(rows | {"study": ["s", "t", "s", "s"]}).notes == ()
+
+
+def test_what_holds_no_records_is_called_by_its_name(tmp_path: Path) -> None:
+    for name in ("estimates.parquet", "estimates.csv"):
+        frame = pd.DataFrame({"contrast": ["a"], "estimand": ["mean"], "model": ["m"], "estimate": [0.5]})
+        frame.to_parquet(tmp_path / name) if name.endswith("parquet") else frame.to_csv(tmp_path / name)
+        with pytest.raises(ReadError, match=rf"{name} must hold records.*but is a table of results"):
+            ps.load_records(tmp_path / name)
+    (tmp_path / "raw.csv").write_text("question,right\nq,1\n")
+    with pytest.raises(
+        ReadError, match=r"has none of the columns .*it has 'question', 'right'.*pairstats normalize"
+    ):
+        ps.load_records(tmp_path / "raw.csv")
+    (tmp_path / "lacking.csv").write_text("family,item,model\nf,q,m\n")
+    with pytest.raises(SchemaError, match="column 'status' is missing"):
+        ps.load_records(tmp_path / "lacking.csv")
+
+
+def test_whole_numbers_among_texts_are_one_id() -> None:
+    rows = {"family": ["f"] * 3, "item": [7.0, 7, "x"], "model": ["a", "b", "a"], "status": ["answered"] * 3}
+    assert ps.Records.from_frame(pd.DataFrame(rows)).table["item"].to_pylist() == ["7", "7", "x"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import inspect
+import json
 import re
 import shutil
 from html.parser import HTMLParser
@@ -11,8 +13,21 @@ import nbformat
 import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from synthetic_results import HOSTILE, MODELS, cells, contrasts, counts, curve, estimates, row, write_results
+from synthetic_results import (
+    HOSTILE,
+    MODELS,
+    cells,
+    contrasts,
+    counts,
+    curve,
+    estimates,
+    other_analyses,
+    provenance,
+    row,
+    write_results,
+)
 
+from pairstats import __version__
 from pairstats.errors import PairstatsError
 from pairstats.report import execute_notebook, write_report
 from pairstats.results import Results
@@ -109,6 +124,17 @@ class TestPage:
         assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in page.tags
         tables = len(re.findall("<table>", report))
         assert tables == len(re.findall('<div class="scroll"><table>', report)) > 5
+
+    def test_headings_of_groups_stay_on_the_screen(self, report):
+        heads = re.findall(r'<th class="group"[^>]*>(.*?)</th>', report)
+        assert heads
+        assert all(head.startswith("<span>") for head in heads)
+        style = re.search(r"\.group span \{(.*?)\}", report)[1]
+        assert "white-space: normal" in style
+        assert "max-width: calc(100vw" in style
+
+    def test_says_who_wrote_it(self, report):
+        assert ("meta", {"name": "generator", "content": f"pairstats {__version__}"}) in Page(report).tags
 
     def test_every_number_of_the_results_is_shown(self, report):
         text = Page(report).text.replace("\N{NO-BREAK SPACE}", " ")
@@ -226,6 +252,45 @@ class TestParts:
         text = parts.table([{"a": 1, "b": ""}, {"a": 0, "b": ""}]).text
         assert "<th>a</th>" in text
         assert "<th>b</th>" not in text
+
+    def test_sensitivity_is_a_table_with_the_verdicts_first(self, tmp_path):
+        results = self.results(tmp_path, sensitivity=other_analyses())
+        text = parts.sensitivity(results).text
+        assert "None of these was registered.</p>" in text
+        assert re.findall("<th[^>]*>([^<]*)</th>", text)[:3] == ["analysis", "verdict", "difference"]
+        assert "C1, Share of replies that are right: new - old" in text
+        shown = Page(text).text.replace("\N{NO-BREAK SPACE}", " ")
+        for name in (
+            "as registered",
+            "no answer is missing",
+            *(f"without a category: c0{k}" for k in range(3)),
+        ):
+            assert f"{name} noninferior" in shown
+        for part in ("+4 points [-1, +9] 95.4 %", "95.1 %"):
+            assert part in shown
+        many = self.results(tmp_path, sensitivity=other_analyses(9))
+        assert "7 more are in sensitivity.csv" in parts.sensitivity(many).text
+
+    def test_without_other_analyses_the_report_says_so(self, tmp_path):
+        assert "asks for no other analysis" in parts.sensitivity(self.results(tmp_path)).text
+
+    def test_every_part_of_the_report_is_in_the_notebook(self, report):
+        shown = set(re.findall(r"show\.(\w+)\(", html.unescape(report)))
+        public = {
+            name for name, value in vars(parts).items()
+            if inspect.isfunction(value) and value.__module__ == parts.__name__ and not name.startswith("_")
+        }  # fmt: skip
+        assert shown == public - {"escaped", "table", "figure"}
+
+    def test_levels_are_listed_once_and_digests_as_tables(self, tmp_path):
+        rows = [row("accuracy", f"m{k}", 0.5, 0.4, 0.6, conf_level=0.9 + k * 1e-9) for k in range(3)]
+        results = self.results(tmp_path, estimates=estimates(*rows))
+        assert "<dd>90\N{NO-BREAK SPACE}%</dd>" in parts.methods(results).text
+        made = {**provenance(), "results_sha256": {"estimates.csv": "cd" * 32}}
+        (results.folder / "provenance.json").write_text(json.dumps(made), encoding="utf-8")
+        text = parts.provenance(Results.load(results.folder)).text
+        assert "<td>estimates.csv</td>" in text
+        assert "{&quot;estimates.csv" not in text
 
     def test_registration_is_said(self, tmp_path):
         folder = write_results(tmp_path / "r")

@@ -127,7 +127,7 @@ def test_every_file_read_is_accounted_for(results: Results) -> None:
 
 def test_the_findings_are_said_in_words(results: Results) -> None:
     said = " ".join(findings(results.estimates, completeness=results.completeness))
-    for text in ("reordering of the options", "45 %", "47 %", "43 %", "rate_limit: 40", "60 families"):
+    for text in ("reordering of the options", "45 %", "47 %", "43 %", "rate_limit 40", "60 families"):
         assert text in said
     report = (results.folder / "report.html").read_text(encoding="utf-8")
     assert "A harmless reordering of the options" in report
@@ -199,7 +199,7 @@ def test_check_says_what_would_stop_a_run(tmp_path: Path) -> None:
     path = small(tmp_path)
     assert check_protocol(path)["findings"] == []
     (tmp_path / "runs.csv").unlink()
-    assert check_protocol(path)["findings"] == ["there is no file or folder runs.csv"]
+    assert check_protocol(path)["findings"] == [f"{path}:2: there is no file or folder runs.csv"]
     with pytest.raises(PairstatsError, match=r"runs\.csv"):
         run_protocol(path, tmp_path / "out")
 
@@ -207,7 +207,7 @@ def test_check_says_what_would_stop_a_run(tmp_path: Path) -> None:
 def test_a_bad_mapping_is_named(tmp_path: Path) -> None:
     path = small(tmp_path)
     path.write_text(path.read_text().replace('family = "family"', "family = 3"))
-    with pytest.raises(ProtocolError, match="`map.family` must be a dotted path"):
+    with pytest.raises(ProtocolError, match=r"`map\.family` must be a dotted path"):
         run_protocol(path, tmp_path / "out")
 
 

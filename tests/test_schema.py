@@ -89,3 +89,50 @@ def test_an_empty_table_is_valid() -> None:
 def test_ids_stay_text() -> None:
     made = validate(table(item=["007", "1e5"]))
     assert made.column("item").to_pylist() == ["007", "1e5"]
+
+
+@pytest.mark.parametrize(
+    ("column", "spellings", "cause"),
+    [
+        ("family", ["f1", "f1 "], r"white space at the ends; strip it .* family=ps.extract\(path"),
+        ("model", ["m", "\u00a0m"], "white space at the ends"),
+        ("item", ["caf\u00e9", "cafe\u0301"], r"has 'cafe\\u0301' and 'caf\\xe9' in .* Unicode form"),
+        ("condition", ["x", "\ufeffx"], "invisible characters .* write them alike in the raw files"),
+        ("category", ["c\t", "c"], "white space at the ends"),
+    ],
+)
+def test_two_spellings_of_one_name_are_an_error(column: str, spellings: list[str], cause: str) -> None:
+    with pytest.raises(SchemaError, match=rf"'{column}' must spell a name in one way, but .*{cause}"):
+        validate(table(**{column: spellings}))
+
+
+def test_names_that_differ_in_what_is_seen_are_two() -> None:
+    assert validate(table(family=["f1", "F1"], item=["a b", "ab"], model=["m-1", "m_1"])).num_rows == 2
+
+
+def test_a_missing_column_is_not_called_blank() -> None:
+    with pytest.raises(SchemaError) as caught:
+        validate(table().drop_columns(["status", "family"]))
+    findings = caught.value.findings
+    assert [finding.split(":")[0] for finding in findings] == [
+        "column 'family' is missing", "column 'status' is missing"
+    ]  # fmt: skip
+    with pytest.raises(SchemaError, match="'family' is blank in row 1"):
+        validate(table(family=["f", " "]))
+
+
+def test_rows_are_named_by_their_source() -> None:
+    with pytest.raises(SchemaError, match=r"does not in row 1 \(b.csv:3\)"):
+        validate(table(score=[1.0, 1.5], source=["a.csv:2", "b.csv:3"]))
+
+
+def test_rounding_beyond_a_limit_is_no_fault_and_is_cut_off() -> None:
+    made = validate(table(score=[1 + 1e-12, -1e-12], confidence=[1 + 1e-10, None]))
+    assert made.column("score").to_pylist() == [1.0, 0.0]
+    assert made.column("confidence").to_pylist() == [1.0, None]
+    assert validate(table(score=[100 + 1e-8, 0]), score_range=(0, 100)).column("score").to_pylist() == [
+        100,
+        0,
+    ]
+    with pytest.raises(SchemaError, match=r"'score' must lie in \[0, 1\], but does not in row 0"):
+        validate(table(score=[1 + 1e-6, 0]))

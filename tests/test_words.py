@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_results import HOSTILE, MODELS, cells, contrasts, counts, estimates, row
 
-from pairstats.errors import PairstatsError
+from pairstats import Mean, Pairwise, Panel, contrast
+from pairstats.errors import PairstatsError, counted
 from pairstats.shown import Scale, cell_names, contrast_names, meaning, p_words, plain, scale
 from pairstats.words import about_missing, findings, in_parts
 
@@ -138,6 +139,39 @@ class TestContrasts:
         found = findings(estimates(row("accuracy", None, 0.1, 0.01, 0.2, contrast="a - b", p_value=0.06)))
         assert "not detected in 1 of 1 comparison at 0.05" in found[0]
 
+    def test_it_is_said_where_test_and_interval_disagree(self):
+        both = {"contrast": "a - b", "p_value": 0.06}
+        remark = "(interval and test disagree: the test decides)"
+        assert remark in findings(estimates(row("accuracy", None, 0.1, 0.01, 0.2, **both)))[0]
+        assert remark not in findings(estimates(row("accuracy", None, 0.1, -0.01, 0.2, **both)))[0]
+        both["p_value"] = 0.04
+        assert remark in findings(estimates(row("accuracy", None, 0.1, -0.01, 0.2, **both)))[0]
+        assert remark not in findings(estimates(row("accuracy", None, 0.1, 0.01, 0.2, **both)))[0]
+        assert remark not in findings(estimates(row("accuracy", None, 0.1, 0.01, 0.2, contrast="a - b")))[0]
+
+    def test_a_claim_says_it_once(self):
+        remark = "interval and test disagree: the test decides"
+        claim = {"contrast": "a - b", "claim": "superiority", "verdict": "inconclusive", "p_value": 0.06}
+        for note in (None, remark, f"{remark}; 12 families"):
+            [said] = findings(estimates(row("accuracy", None, 0.1, 0.01, 0.2, note=note, **claim)))
+            assert said.count(remark) == 1
+
+    def test_a_paired_row_of_real_data_says_it(self):
+        # 5 of 20 families differ, all one way: p = 2 / 2**5, while the interval excludes 0
+        frame = pd.DataFrame([
+            {"family": f"f{i}", "item": f"q{i}", "model": m, "score": float(m == "a" or i >= 5)}
+            for m in "ab" for i in range(20)
+        ])  # fmt: skip
+        found = contrast(Panel(frame), Mean(), Pairwise("model"))
+        assert next(iter(found))["p_value"] == 0.0625
+        assert next(iter(found))["conf_low"] > 0
+        assert "interval and test disagree: the test decides" in next(iter(found))["note"]
+        assert "(interval and test disagree: the test decides)" in findings(found)[0]
+
+    def test_an_interval_that_the_adjustment_outweighs(self):
+        rows = row("accuracy", None, 0.1, 0.01, 0.2, contrast="a - b", p_value=0.03, p_adjusted=0.09)
+        assert "for this comparison alone: the adjusted p decides" in findings(estimates(rows))[0]
+
     def test_the_adjusted_p_decides(self):
         rows = row("accuracy", None, 0.1, 0.01, 0.2, contrast="a - b", p_value=0.03, p_adjusted=0.09)
         assert "not detected" in findings(estimates(rows))[0]
@@ -195,7 +229,7 @@ class TestMissing:
     def test_counts_add_up(self):
         assert about_missing(counts()) == (
             "480 of 540 planned replies were answered; 60 were not: 27 unparsed, 3 truncated, 24 errors, "
-            "6 never run (rate_limit: 20, server_error: 4); least complete: smollm2-2shot-t1, 144 of 180."
+            "6 never run; least complete: smollm2-2shot-t1, 144 of 180; reasons: rate_limit 20, server_error 4."
         )
 
     def test_all_answered(self):
@@ -203,7 +237,32 @@ class TestMissing:
 
     def test_reasons_of_another_form_are_kept(self):
         frame = counts().assign(reasons=["", "quota, daily", "unparsed: 3, a: b: 2"])
-        assert "(a: b: 2, quota, daily)" in about_missing(frame)
+        assert about_missing(frame).endswith("; reasons: a: b 2, quota, daily.")
+
+    def test_reasons_are_not_added_to_one_status(self):
+        frame = pd.DataFrame({
+            "planned": [100], "answered": [52], "truncated": [1], "error": [47],
+            "reasons": ["rate_limit: 40, server_error: 7, max_tokens: 1"],
+        })  # fmt: skip
+        assert about_missing(frame) == (
+            "52 of 100 planned replies were answered; 48 were not: 1 truncated, 47 errors; "
+            "reasons: rate_limit 40, server_error 7, max_tokens 1."
+        )
+
+    @pytest.mark.parametrize(
+        ("planned", "answered", "said"),
+        [
+            (0, 0, "No reply was planned."),
+            (1, 1, "The one planned reply was answered."),
+            (2, 2, "All 2 planned replies were answered."),
+            (2, 1, "1 of 2 planned replies was answered; 1 was not: 1 error."),
+            (1, 0, "0 of 1 planned reply was answered; 1 was not: 1 error."),
+            (3, 1, "1 of 3 planned replies was answered; 2 were not: 2 errors."),
+        ],
+    )
+    def test_one_is_singular(self, planned, answered, said):
+        frame = pd.DataFrame({"planned": [planned], "answered": [answered], "error": [planned - answered]})
+        assert about_missing(frame) == said
 
     def test_it_ends_the_findings(self):
         assert findings(cells(), completeness=counts())[-1] == about_missing(counts())
@@ -222,3 +281,10 @@ def test_hostile_names_stay_on_one_line_and_can_be_escaped():
 
 def test_parts_make_the_sentences():
     assert [str(part) for part in in_parts(cells())] == findings(cells())
+
+
+def test_counts_agree_with_their_nouns():
+    one = estimates(row("accuracy", "a", 0.5, 0.4, 0.6, n_families=1))
+    assert "; 1 family)" in findings(one)[0]
+    assert [counted(1, noun) for noun in ("copy", "family", "reply")] == ["1 copy", "1 family", "1 reply"]
+    assert counted(2, "day") == "2 days"

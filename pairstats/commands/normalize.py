@@ -22,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "raw", nargs="+", metavar="RAW", help="files, folders or patterns; MODEL=FILE names a model"
     )
     parser.add_argument("-o", "--output", type=Path, help="records file to write (.parquet or .csv)")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write over a file that pairstats did not write; never over an input",
+    )
     for name in MAPPED:
         parser.add_argument(f"--{name}", metavar="PATH", help=argparse.SUPPRESS)
     columns = parser.add_argument_group(
@@ -58,25 +63,47 @@ def run(given: argparse.Namespace) -> int:
     """Read, say what became of every record, and write."""
     from pairstats.readers import read_runs
 
+    paths = _raw_paths(given.raw)
+    if given.output is not None:
+        _check_output(given.output, paths, given.items, given.force)
     records = read_runs(
-        _raw_paths(given.raw),
+        paths,
         **{name: _mapping(getattr(given, name)) for name in (*MAPPED, "options") if getattr(given, name)},
         set=dict(_pair(text, "--set") for text in given.set), score=given.score, filter=given.filter,
         confidence_scale=_scales(given.confidence_scale), answers=_answers(given), items=given.items,
         item_key=given.item_key, planned=given.planned, exclude=given.exclude, reader=given.reader,
         keep_going=given.keep_going,
     )  # fmt: skip
-    written = None if given.output is None else str(records.save(given.output))
+    written = None if given.output is None else str(records.save(given.output, overwrite=given.force))
     if given.json:
         counts = records.ledger[["records", "rows", "left_out", "merged"]].sum()
         print_json({"files": json.loads(records.ledger.to_json(orient="records")),
-                     **{str(name): int(n) for name, n in counts.items()}, "output": written})  # fmt: skip
+                     **{str(name): int(n) for name, n in counts.items()},
+                    "unscored": int(records.ledger["unscored"].sum()), "notes": list(records.notes),
+                    "output": written})  # fmt: skip
     else:
         print(records.summary())
         if len(records.left_out):
             _print_left_out(records.left_out)
         print(f"written to {written}" if written else "nothing written: name a file with -o")
     return FINDINGS if given.keep_going and len(records.left_out) else OK
+
+
+def _check_output(output: Path, paths: Any, items: Path | None, force: bool) -> None:
+    """Refuse, before anything is read, to write over an input, or over a file that is not ours."""
+    from pairstats.errors import ReadError
+    from pairstats.readers.files import find_files
+    from pairstats.records_file import check_overwrite
+
+    inputs = [given.file.path for given in find_files(paths)] + ([items] if items is not None else [])
+    same = [path for path in inputs if output.exists() and path.exists() and output.samefile(path)]
+    if same:
+        raise ReadError(
+            f"The output must be another file than the inputs, but {str(output)!r} is one of them. "
+            "Write it elsewhere with -o; raw files are never written over."
+        )
+    if not force:
+        check_overwrite(output)
 
 
 def _print_left_out(left_out: Any, most: int = 20) -> None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from pairstats.commands.common import FINDINGS, OK, print_json
+from pairstats.errors import counted
 
 
 def draw(given: argparse.Namespace) -> int:
@@ -13,7 +14,7 @@ def draw(given: argparse.Namespace) -> int:
     from pairstats import figures
     from pairstats.results import Results
 
-    drawn = figures.draw(Results.load(given.results), given.output)
+    drawn = figures.draw(Results.load(given.results), given.output, force=given.force)
     paths = [str(path) for path in drawn.paths]
     if given.json:
         print_json({"files": paths, "skipped": dict(drawn.skipped)})
@@ -29,7 +30,7 @@ def report(given: argparse.Namespace) -> int:
     """Write the report."""
     from pairstats.report import write_report
 
-    path = write_report(given.results, given.output, notebook=given.notebook)
+    path = write_report(given.results, given.output, notebook=given.notebook, force=given.force)
     if given.json:
         print_json({"report": str(path)})
     else:
@@ -66,12 +67,17 @@ def fill(given: argparse.Namespace) -> int:
     from pairstats.fill import FillError, fill_article
 
     try:
-        filled = fill_article(given.article, given.results, given.output, rounding=given.rounding)
+        filled = fill_article(
+            given.article, given.results, given.output, rounding=given.rounding, force=given.force
+        )
     except FillError as error:
-        print(f"pairstats: {error}", file=sys.stderr)
+        if given.json:
+            print_json({"faults": [{"line": line, "message": message} for line, message in error.faults]})
+        else:
+            print(f"pairstats: {error}", file=sys.stderr)
         return FINDINGS
     if given.json:
         print_json({"output": str(given.output), "values": filled.n_values, "rounding": filled.rounding})
     else:
-        print(f"{given.output}: {filled.n_values} values filled, rounding {filled.rounding}")
+        print(f"{given.output}: {counted(filled.n_values, 'value')} filled, rounding {filled.rounding}")
     return OK

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pairstats.commands.common import FINDINGS, OK, print_json, progress
+from pairstats.errors import counted
 
 
 def check(given: argparse.Namespace) -> int:
@@ -18,9 +19,9 @@ def check(given: argparse.Namespace) -> int:
         from pairstats.run import check_protocol
 
         found = check_protocol(given.file)
-        counted = f"{found['estimands']} estimands, {found['contrasts']} contrasts"
+        counts = f"{counted(found['estimands'], 'estimand')}, {counted(found['contrasts'], 'contrast')}"
         state = f"frozen at {found['frozen']}" if found["frozen"] else "not frozen"
-        what = f"{given.file}: protocol {found['name']!r}, {counted}, {state}"
+        what = f"{given.file}: protocol {found['name']!r}, {counts}, {state}"
     else:
         from pairstats.records import load_records
 
@@ -85,7 +86,10 @@ def freeze(given: argparse.Namespace) -> int:
         )
         return FINDINGS if lock.warnings else OK
     print(f"{locks.lock_path(given.protocol)}: frozen at {lock.frozen_at}, sha256 {lock.sha256}")
-    print(f"{len(lock.records)} record files with checksums" + (f", commit {lock.git}" if lock.git else ""))
+    print(
+        f"{counted(len(lock.records), 'record file')} with checksums"
+        + (f", commit {lock.git}" if lock.git else "")
+    )
     for warning in lock.warnings:
         print(f"- {warning}")
     return FINDINGS if lock.warnings else OK
@@ -106,6 +110,8 @@ def power(given: argparse.Namespace) -> int:
     from pairstats.power import power_of
     from pairstats.protocol import load_protocol
 
+    if given.output is not None:
+        _check_power_output(given.output, force=given.force)
     with progress() as step:
         found = power_of(
             load_protocol(given.protocol), families=given.families, copies=given.copies, repeats=given.repeats,
@@ -122,15 +128,32 @@ def power(given: argparse.Namespace) -> int:
     return OK
 
 
+POWER_FILES = ("power.csv", "power.json", "power_curve.png", "power_curve.svg")
+
+
+def _check_power_output(folder: Path, *, force: bool) -> None:
+    """Refuse files that another simulation of pairstats did not write."""
+    from pairstats.outputs import check_files
+
+    try:
+        made_by = json.loads((folder / "power.json").read_text(encoding="utf-8"))["made_by"]
+        ours = str(made_by).startswith("pairstats")
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    check_files([folder / name for name in POWER_FILES], ours=lambda _: ours, force=force)
+
+
 def _write_power(found: Any, folder: Path) -> list[str]:
+    from pairstats._version import __version__
     from pairstats.figures import power_curve
     from pairstats.figures.style import save
 
     folder.mkdir(parents=True, exist_ok=True)
-    found.to_csv(folder / "power.csv")
-    text = json.dumps(dict(found.assumptions), indent=2, default=str)
-    (folder / "power.json").write_text(text + "\n", encoding="utf-8")
+    table, assumed, *figures = [folder / name for name in POWER_FILES]
+    found.to_csv(table)
+    text = json.dumps({"made_by": f"pairstats {__version__}", **found.assumptions}, indent=2, default=str)
+    assumed.write_text(text + "\n", encoding="utf-8")
     figure = power_curve(found.frame)
-    for ending in ("png", "svg"):
-        save(figure, folder / f"power_curve.{ending}", ending=ending)
-    return [str(folder / name) for name in ("power.csv", "power.json", "power_curve.png", "power_curve.svg")]
+    for path in figures:
+        save(figure, path, ending=path.suffix[1:])
+    return [str(folder / name) for name in POWER_FILES]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pairstats.errors import PairstatsError, listed
+from pairstats.errors import PairstatsError, counted, listed
 from pairstats.figures.columns import (
     GAP,
     POINTS_PER_INCH,
@@ -112,8 +112,8 @@ def _checked(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
     wrong = frame[frame[statuses].sum(axis=1) != frame["planned"]]
     if len(wrong):
         raise PairstatsError(
-            f"The statuses of each cell must add up to `planned`, but {len(wrong)} cells do not, the first "
-            f"in row {wrong.index[0]}."
+            f"The statuses of each cell must add up to `planned`, but in {counted(len(wrong), 'cell')} they do "
+            f"not, the first in row {wrong.index[0]}."
         )
     return names[: names.index("planned")], statuses
 

@@ -44,7 +44,7 @@ def columns_width(columns: Columns) -> float:
 
 def row_height(names: Sequence[str]) -> float:
     """Height in inches of a row that holds each of the names."""
-    return 0.3 if any("\n" in name for name in names) else 0.2
+    return 0.1 * (2 + max((name.count("\n") for name in names), default=0))
 
 
 def write_names(ax: Axes, heights: Sequence[float], names: Sequence[str]) -> None:
@@ -56,9 +56,11 @@ def write_names(ax: Axes, heights: Sequence[float], names: Sequence[str]) -> Non
 
 
 def write_heading(ax: Axes, y: float, text: str, names: Sequence[str]) -> None:
-    """Write a bold line above a group of rows, which may reach into the empty row of the axes."""
+    """Write a bold line above a group of rows, which may reach into the empty row of the axes, over its grid."""
     left = -names_width(names) - GAP
-    _write(ax, (0, y), (left, 0), text, ha="left", color=INK, size=FONT_SIZE, weight="bold")
+    _write(
+        ax, (0, y), (left, 0), text, ha="left", color=INK, size=FONT_SIZE, weight="bold", background="white"
+    )
 
 
 def write_columns(ax: Axes, heights: Sequence[float], columns: Columns) -> None:
@@ -97,12 +99,13 @@ def write_caption(ax: Axes, sentences: Sequence[str], left: float, width: float,
 
 def _write(
     ax: Axes, at: tuple[float, float], offset: tuple[float, float], text: str, *, ha: str, color: str,
-    size: float, weight: str = "normal",
+    size: float, weight: str = "normal", background: str | None = None,
 ) -> None:  # fmt: skip
+    box = None if background is None else {"facecolor": background, "edgecolor": "none", "pad": 1.0}
     ax.annotate(
         text, at, xycoords=ax.get_yaxis_transform(), xytext=offset, textcoords="offset points", ha=ha,
         va="center", color=color, fontsize=size, fontweight=weight, annotation_clip=False, parse_math=False,
-        linespacing=1.05,
+        linespacing=1.05, bbox=box,
     )  # fmt: skip
 
 

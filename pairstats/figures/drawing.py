@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from pairstats._version import __version__
 from pairstats.errors import PairstatsError, one_of
 from pairstats.figures.bars import completeness
 from pairstats.figures.forest_plot import forest
 from pairstats.figures.reliability import calibration
 from pairstats.figures.scatter import flips_against_accuracy
 from pairstats.figures.style import save
+from pairstats.outputs import check_files
 from pairstats.result import Estimates, concat, guarded
 from pairstats.shown import Labels, by_estimand, meaning
 
@@ -24,6 +27,12 @@ if TYPE_CHECKING:
     from pairstats.results import Results
 
 FORMATS = ("png", "svg", "pdf")
+FEW_LEVELS = 6
+"""Levels left out one at a time that are all shown; of more, the two that move an estimate most."""
+
+LIST = "figures.json"
+"""File beside the figures that lists them, so that nothing else is ever overwritten or removed."""
+
 MOST_ROWS = 36
 """Rows that one forest holds; more go on into another."""
 
@@ -69,42 +78,77 @@ def draw(
     formats: Sequence[str] = ("png", "svg"),
     *,
     labels: Labels | None = None,
+    force: bool = False,
 ) -> Drawn:
     """Write every figure that the results allow, each with the CSV it was drawn from.
+
+    ``figures.json`` lists what was written; figures of an earlier drawing that are not drawn again are removed.
 
     Parameters
     ----------
     results : Results
     out_folder : str or pathlib.Path
-        Made where it does not exist.
+        Made where it does not exist; files that it does not list as figures are kept.
     formats : sequence of {"png", "svg", "pdf"}
         PNG has 300 dots an inch; the same results give the same bytes.
     labels : mapping, optional
         What estimands and cells are called.
+    force : bool, default False
+        Overwrite files of these names that are no earlier figures.
 
     Returns
     -------
     Drawn
         The paths, in order, and for each figure without data the reason.
+
+    Raises
+    ------
+    PairstatsError
+        When files of these names are there that were not drawn by pairstats.
     """
     for ending in formats:
         one_of("formats", ending, FORMATS)
     folder = Path(out_folder)
-    folder.mkdir(parents=True, exist_ok=True)
     planned, skipped = sheets(results, labels=labels)
+    earlier = _listed_in(folder)
+    names = [f"{sheet.name}.{ending}" for sheet in planned for ending in (*formats, "csv")]
+    check_files([folder / name for name in names], ours=lambda path: path.name in earlier, force=force)
+    folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     for sheet in planned:
+        drawn = [folder / f"{sheet.name}.{ending}" for ending in formats]
         try:
             figure = sheet.make()
+            for path in drawn:
+                save(figure, path, ending=path.suffix[1:])
         except PairstatsError as error:  # one figure without data must not take the others along
             skipped[sheet.name] = str(error)
+            for path in drawn:
+                path.unlink(missing_ok=True)
             continue
-        for ending in formats:
-            paths.append(folder / f"{sheet.name}.{ending}")
-            save(figure, paths[-1], ending=ending)
+        paths += drawn
         paths.append(folder / f"{sheet.name}.csv")
         _write_csv(sheet.source, paths[-1])
+    _list_in(folder, [path.name for path in paths], skipped)
+    for name in earlier - {path.name for path in paths}:
+        (folder / name).unlink(missing_ok=True)
     return Drawn(tuple(paths), skipped)
+
+
+def _listed_in(folder: Path) -> set[str]:
+    """Names of the files that an earlier drawing wrote into a folder."""
+    try:
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))["files"]
+        return {
+            name for name in listed if Path(name).name == name and Path(name).suffix[1:] in (*FORMATS, "csv")
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _list_in(folder: Path, names: Sequence[str], skipped: Mapping[str, str]) -> None:
+    content = {"drawn_by": f"pairstats {__version__}", "files": list(names), "not_drawn": dict(skipped)}
+    (folder / LIST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def sheets(results: Results, *, labels: Labels | None = None) -> tuple[list[Sheet], dict[str, str]]:
@@ -145,21 +189,31 @@ def _plan_sensitivity(results: Results, labels: Labels | None, planned: list[She
         rows = frame[frame["question"] == question]
         factors = tuple(f for f in results.sensitivity.factors if f != "question" and rows[f].notna().any())
         part = Estimates(
-            _extremes(rows).drop(columns="question").reset_index(drop=True), factors, results.provenance
+            extremes(rows).drop(columns="question").reset_index(drop=True), factors, results.provenance
         )
         name = "".join(c if c.isalnum() else "_" for c in str(question))
         planned.append(
-            Sheet(f"sensitivity_{name}", f"Sensitivity of {question}", part, _forest_of(part, labels))
+            Sheet(
+                f"sensitivity_{name}",
+                f"Sensitivity of {question}",
+                part,
+                _forest_of(part, labels, "contrast"),
+            )
         )
 
 
-def _extremes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of the analyses that leave out one level at a time, keep the two that move each estimate most."""
+def extremes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Choose the rows of one question that a reader can take in.
+
+    Where an analysis leaves out one of many levels at a time, the two that move each estimate most stand for
+    the others.
+    """
     groups = rows["analysis"].str.extract(r"^(.*): [^:]*$")[0]
     keep = groups.isna()
     for _, part in rows[~keep].groupby([groups[~keep], rows.loc[~keep, "contrast"]]):
         known = part["estimate"].dropna()
-        keep |= rows.index.isin([known.idxmin(), known.idxmax()] if len(known) else part.index[:1])
+        chosen = [known.idxmin(), known.idxmax()] if len(known) else part.index[:1]
+        keep |= rows.index.isin(part.index if len(part) <= FEW_LEVELS else chosen)
     return rows[keep]
 
 
@@ -206,8 +260,8 @@ def _parts(estimates: Estimates, labels: Labels | None) -> list[Estimates]:
     return [estimates.where(estimand=names) for _, names, _ in parts]
 
 
-def _forest_of(part: Estimates, labels: Labels | None) -> Callable[[], Figure]:
-    return lambda: _figure(forest(part, labels=labels))
+def _forest_of(part: Estimates, labels: Labels | None, group: str = "estimand") -> Callable[[], Figure]:
+    return lambda: _figure(forest(part, labels=labels, group=group))
 
 
 def _scatter_of(accuracy: Estimates, flips: Estimates, labels: Labels | None) -> Callable[[], Figure]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pairstats.errors import PairstatsError
+from pairstats.errors import PairstatsError, one_of
 from pairstats.figures.columns import (
     GAP,
     POINTS_PER_INCH,
+    caption_text,
     columns_width,
     names_width,
     row_height,
@@ -45,15 +46,23 @@ from pairstats.shown import (
     cell_names,
     contrast_names,
     count_text,
+    level_text,
     levels_text,
     meaning,
+    parting,
     scale,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SMALLEST_PLOT = 2.6
+SMALLEST_PLOT, SQUEEZED_PLOT = 2.6, 1.8
+"""Widths in inches of the plot between names and numbers: as it should be, and as it may be at least."""
+
+NARROWEST = 80.0
+MOST_LINES = 3
+"""Points that the reason of an empty row may have at least, and its most lines."""
+
 WIDE_SPAN = 0.3
 """Shares that span more than this are drawn on the whole range from 0 to 1."""
 
@@ -85,8 +94,9 @@ def forest(
     percent: bool | None = None,
     ax: Axes | None = None,
     title: str | None = None,
+    group: str = "estimand",
 ) -> Axes:
-    """Draw estimates and their intervals, grouped by estimand.
+    """Draw estimates and their intervals, in groups.
 
     Parameters
     ----------
@@ -101,6 +111,8 @@ def forest(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default axes in a figure of their own, as high as the rows need.
     title : str, optional
+    group : {"estimand", "contrast"}, default "estimand"
+        What stands above the groups; for "contrast", rows are told apart by their factors.
 
     Returns
     -------
@@ -117,11 +129,16 @@ def forest(
     >>> forest(Estimates.from_rows(rows, factors=("model",))).get_xlabel()
     'accuracy'
     """
-    plan = _plan(estimates, labels, percent)
+    one_of("group", group, ("estimand", "contrast"))
+    plan = _plan(estimates, labels, percent, group)
     names = wrapped([line.name for line in plan.lines])
     columns = _columns(plan)
+    beside = names_width(names) + columns_width(columns)
+    width = _width(beside / POINTS_PER_INCH + 0.3)
+    reasons = _reasons(plan, POINTS_PER_INCH * width - beside - 3 * GAP)
     with paper():
-        ax = ax or new_axes(*_size(plan, names, columns_width(columns)))
+        row = row_height([*names, *reasons.values()])
+        ax = ax or new_axes(width, plan.height * row + 0.95)
         heights = [line.y for line in plan.lines]
         _set_limits(ax, plan)
         _draw_margin(ax, plan)
@@ -130,21 +147,20 @@ def forest(
                 (reference or 0.0) * plan.factor, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1
             )
         for line in plan.lines:
-            _draw_line(ax, line, plan.factor)
+            _draw_line(ax, line, plan.factor, reasons.get(line.y, ""))
         write_names(ax, heights, names)
         for y, heading in plan.headings.items():
             write_heading(ax, y, heading, names)
         write_columns(ax, heights, columns)
         ax.set_xlabel(_axis_label(estimates, plan, labels), parse_math=False)
         left = -names_width(names) - GAP
-        width = POINTS_PER_INCH * SMALLEST_PLOT + columns_width(columns) - left
-        write_caption(ax, _caption(plan), left, width)
+        write_caption(ax, _caption(plan), left, POINTS_PER_INCH * (width - 0.2))
         if title:
             ax.set_title(drawable(title), parse_math=False, pad=16, loc="left")
     return ax
 
 
-def _plan(estimates: Estimates, labels: Labels | None, percent: bool | None) -> _Plan:
+def _plan(estimates: Estimates, labels: Labels | None, percent: bool | None, group: str) -> _Plan:
     frame = estimates.frame
     if frame.empty:
         raise PairstatsError("A forest needs at least one estimate, but there is none.")
@@ -154,18 +170,18 @@ def _plan(estimates: Estimates, labels: Labels | None, percent: bool | None) -> 
             f"A forest shows either cells or comparisons, but {int(paired.sum())} of {len(frame)} rows are "
             "comparisons. Draw them apart, as `results.cells` and `results.contrasts`."
         )
-    groups = by_estimand(estimates)
-    named = contrast_names if paired.all() else cell_names
+    named = contrast_names if paired.all() and group == "estimand" else cell_names
     all_names = pd.Series(named(frame, estimates.factors, labels), index=frame.index)
+    groups = _groups(estimates, labels, group)
     if percent is None:
-        percent = all(meaning(estimates, name, labels).percent for name, _ in groups)
+        percent = all(meaning(estimates, name, labels).percent for name, _ in by_estimand(estimates))
     lines: list[_Line] = []
     headings: dict[float, str] = {}
     y = 0.0
-    for name, rows in groups:
-        if len(groups) > 1:
+    for heading, rows in groups:
+        if len(groups) > 1 or group == "contrast":
             y += 0.35 if lines else 0.0
-            headings[y] = middle_cut(drawable(meaning(estimates, name, labels).label), 2 * LONGEST_NAME)
+            headings[y] = middle_cut(drawable(heading), 2 * LONGEST_NAME)
             y += 1
         shown = scale(rows, percent, difference=bool(paired.all()))
         for index, row in zip(rows.index, as_rows(rows), strict=True):
@@ -174,18 +190,46 @@ def _plan(estimates: Estimates, labels: Labels | None, percent: bool | None) -> 
     return _Plan(tuple(lines), headings, y, 100 if percent else 1, bool(paired.all()))
 
 
-def _size(plan: _Plan, names: Sequence[str], columns: float) -> tuple[float, float]:
-    beside = (names_width(names) + columns) / POINTS_PER_INCH + 0.3
-    return min(max(beside + SMALLEST_PLOT, 4.5), TWO_COLUMNS), plan.height * row_height(names) + 0.95
+def _groups(estimates: Estimates, labels: Labels | None, group: str) -> list[tuple[str, pd.DataFrame]]:
+    """Rows under each heading, in the order in which they come."""
+    if group == "estimand":
+        return [(meaning(estimates, name, labels).label, rows) for name, rows in by_estimand(estimates)]
+    frame = estimates.frame
+    labelled = contrast_names(frame, (), labels)
+    return [(name, frame[[each == name for each in labelled]]) for name in dict.fromkeys(labelled)]
+
+
+def _width(beside: float) -> float:
+    """Width of the figure in inches: two columns of a paper, more only where the plot would be squeezed."""
+    return min(max(beside + SMALLEST_PLOT, 4.5), max(TWO_COLUMNS, beside + SQUEEZED_PLOT))
+
+
+def _reasons(plan: _Plan, room: float) -> dict[float, str]:
+    """Why rows have no results, by their height: the first remark of each, in lines no wider than the plot."""
+    reasons = {}
+    for line in plan.lines:
+        if line.row["estimate"] is None:
+            why = str(line.row["note"] or "no results").partition("; ")[0]
+            lines = caption_text([drawable(why)], max(room, NARROWEST)).split("\n")
+            cut = (
+                lines
+                if len(lines) <= MOST_LINES
+                else [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1]} …"]
+            )
+            reasons[line.y] = "\n".join(cut)
+    return reasons
 
 
 def _columns(plan: _Plan) -> dict[str, list[str]]:
     rows = [line.row for line in plan.lines]
     units = {line.scale.unit.strip() for line in plan.lines} - {""}
-    levels = " / ".join(sorted({f"{100 * row['conf_level']:g} %" for row in rows if row["conf_level"]}))
+    levels = ["" if row["conf_level"] is None else level_text(row["conf_level"]) for row in rows]
+    alike = len({*levels} - {""}) == 1
     what = units.pop() if units else "difference" if plan.paired else "estimate"
-    head = f"{what} [{f'{levels} interval'.strip()}]"
+    head = f"{what} [{f'{max(levels)} ' if alike else ''}interval]"
     columns = {head: [_estimate_text(line) for line in plan.lines]}
+    if not alike and any(levels):
+        columns["level"] = levels
     if any(row["p_adjusted"] is not None for row in rows):
         columns["adjusted p"] = [p_text(row["p_adjusted"]) for row in rows]
     elif any(row["p_value"] is not None for row in rows):
@@ -236,13 +280,13 @@ def _draw_margin(ax: Axes, plan: _Plan) -> None:
         ax.axvspan(-margin * plan.factor, margin * plan.factor, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
 
 
-def _draw_line(ax: Axes, line: _Line, factor: int) -> None:
+def _draw_line(ax: Axes, line: _Line, factor: int, reason: str) -> None:
     row = line.row
     if row["estimate"] is None:
-        text = row["note"] or "no results"
         ax.text(
-            0.02, line.y, middle_cut(drawable(text), LONGEST_NAME), color=MUTED, fontsize=SMALL,
-            transform=ax.get_yaxis_transform(), va="center", style="italic", parse_math=False,
+            0.02, line.y, reason, color=MUTED, fontsize=SMALL, transform=ax.get_yaxis_transform(), va="center",
+            style="italic", parse_math=False, linespacing=1.05,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
         )  # fmt: skip
         return
     if row["conf_low"] is not None or row["conf_high"] is not None:
@@ -281,13 +325,15 @@ def _axis_label(estimates: Estimates, plan: _Plan, labels: Labels | None) -> str
 
 def _caption(plan: _Plan) -> list[str]:
     rows = pd.DataFrame([line.row for line in plan.lines])
-    families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "families")
+    families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "family")
     sentences = [f"Bars: {drawable(levels_text(rows))}{f' over {families}' if families else ''}."]
     if rows["n_units"].notna().any():
         sentences.append("n: units that count, repeats averaged.")
     if rows["p_value"].notna().any():
         adjusted = "adjusted " if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Filled: {adjusted}p ≤ {ALPHA:g}.")
+    if any(parting(line.row) for line in plan.lines):
+        sentences.append("Where a bar and its filling disagree, the test decides.")
     if plan.paired and (margin := _one_margin(plan)) is not None:
         sentences.append(f"Grey: margin of equivalence, ±{plan.lines[0].scale.value(margin).lstrip('+')}.")
     return sentences

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pairstats.errors import PairstatsError, listed, one_of
+from pairstats.errors import PairstatsError, counted, listed, one_of
 from pairstats.figures.columns import POINTS_PER_INCH, caption_text, wrapped
 from pairstats.figures.style import (
     FAINT,
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AXES = ("families", "copies", "repeats")
+NOUNS = {"families": "family", "copies": "copy", "repeats": "repeat"}
+AXES = tuple(NOUNS)
 NEEDED = ("contrast", "comparison", *AXES, "power", "power_low", "power_high")
 PANELS_IN_A_ROW = 3
 PANEL = 2.25
@@ -83,7 +84,9 @@ def power_curve(frame: pd.DataFrame, *, across: str | None = None, target: float
         figure, all_axes = _new_panels(titles)
         for ax, title, part in zip(all_axes, titles, panels.values(), strict=True):
             _draw_panel(ax, title, part, across, others, target)
-        fixed = [f"{name} {int(drawn[name].iloc[0])}" for name in AXES if drawn[name].nunique() == 1]
+        fixed = [
+            counted(int(drawn[name].iloc[0]), NOUNS[name]) for name in AXES if drawn[name].nunique() == 1
+        ]
         text = caption_text(_caption(drawn, fixed, target), POINTS_PER_INCH * (figure.get_figwidth() - 0.2))
         figure.supxlabel(
             text, x=0.01, ha="left", fontsize=SMALL, color=MUTED, parse_math=False, linespacing=1.2
@@ -113,8 +116,8 @@ def _draw_panel(
         x, y = line[across].astype(float), line["power"]
         ax.fill_between(x, line["power_low"], line["power_high"], color=colour, alpha=0.18, linewidth=0)
         ax.plot(x, y, color=colour, linewidth=1.2, marker="o", markersize=3.5, clip_on=False, zorder=3)
-        names = key if isinstance(key, tuple) else (key,)
-        text = ", ".join(f"{value:g} {name}" for name, value in zip(others, names, strict=True))
+        names: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        text = ", ".join(counted(int(value), NOUNS[name]) for name, value in zip(others, names, strict=True))
         ends.append((float(y.iloc[-1]), text, colour))
     _set_up(ax, title, part, across)
     if others:

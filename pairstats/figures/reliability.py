@@ -40,7 +40,7 @@ LARGEST_POINT = 90.0
 
 
 def calibration(curve: Estimates, *, labels: Labels | None = None, ax: Axes | None = None) -> Figure:
-    """Draw how often replies were right, by how sure they said they were.
+    """Draw how often answers were right, by how sure they said they were.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _set_up(ax: Axes) -> None:
     ax.grid(color=FAINT, linewidth=0.5)
     ax.set_axisbelow(True)
     ax.set_xlabel("stated confidence (%)")
-    ax.set_ylabel("replies that are right (%)")
+    ax.set_ylabel("right (%)")
 
 
 def _write_counts(ax: Axes, rows: Sequence[Row]) -> None:
@@ -181,9 +181,9 @@ def _write_counts(ax: Axes, rows: Sequence[Row]) -> None:
 
 
 def _caption(frame: pd.DataFrame) -> list[str]:
-    families = count_text(frame.loc[frame["estimate"].notna(), "n_families"], "families")
+    families = count_text(frame.loc[frame["estimate"].notna(), "n_families"], "family")
     return [
-        f"Bars: {drawable(levels_text(frame))}{f' over {families} in each bin' if families else ''};",
-        "n: units in the bin, repeats averaged, shown by the area of the point.",
+        f"Bars: {drawable(levels_text(frame))}{f' over {families} in each bin' if families else ''}.",
+        "n: units in the bin (their repeats in it averaged), shown by the area of the point.",
         "Dashed: as often right as stated.",
     ]

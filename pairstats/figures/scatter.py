@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -30,6 +31,7 @@ from pairstats.shown import Labels, Row, as_rows, cell_names, count_text, levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 SIZE = (4.6, 3.9)
 LONGEST_LABEL = 32
@@ -39,7 +41,26 @@ MOST_COVERED = 12.0
 NEAREST = 10.0
 """Distance of two markers, in points, below which lines to them are unclear; then names go into a legend."""
 
+BESIDE = 8.0
+"""Distance in points of cells that have the same numbers and are drawn beside each other."""
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one cell is drawn."""
+
+    colour: str
+    marker: str
+    filled: bool = True
+
+    @property
+    def marking(self) -> dict[str, Any]:
+        """Arguments of a line that has this marker."""
+        edge = {"markeredgecolor": "white", "markeredgewidth": 0.6}
+        opened = {"markerfacecolor": "white", "markeredgecolor": self.colour, "markeredgewidth": 1.1}
+        return {"color": self.colour, "marker": self.marker, **(edge if self.filled else opened)}
 
 
 def flips_against_accuracy(
@@ -76,14 +97,55 @@ def flips_against_accuracy(
     names = short_names(list(pairs), LONGEST_LABEL)
     with paper():
         ax = ax or new_axes(*SIZE)
-        for k, (right, flip) in enumerate(pairs.values()):
-            _draw_cell(ax, right, flip, PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)])
+        lines = [_draw_cell(ax, right, flip, _look(k)) for k, (right, flip) in enumerate(pairs.values())]
         _set_up(ax, pairs.values())
         ax.set_xlabel(_axis(accuracy, labels), parse_math=False)
         ax.set_ylabel(_axis(flips, labels), parse_math=False)
-        write_caption(ax, _caption(accuracy, flips, lost), -36, POINTS_PER_INCH * (SIZE[0] - 0.3))
+        together = _at_one_place(list(pairs.values()))
+        caption = [*_caption(accuracy, flips, lost), *_told_apart(together, names)]
+        write_caption(ax, caption, -36, POINTS_PER_INCH * (SIZE[0] - 0.3))
+        _move_apart(ax, lines, together)
         _write_labels(ax, list(pairs.values()), names)
     return ax
+
+
+def _look(number: int) -> Look:
+    """Colour, marker and fill of a cell: no two of the first 128 look alike.
+
+    The marker moves on by one in every round of colours; after 64 cells the markers are open.
+    """
+    colours, markers = len(PALETTE), len(MARKERS)
+    turn = number // colours
+    marker = MARKERS[(number + turn) % markers]
+    return Look(PALETTE[number % colours], marker, filled=turn // markers % 2 == 0)
+
+
+def _at_one_place(pairs: Sequence[tuple[Row, Row]]) -> list[list[int]]:
+    """Groups of cells whose two numbers are equal, so that one would hide the others."""
+    groups: dict[tuple[float, float], list[int]] = {}
+    for k, pair in enumerate(pairs):
+        groups.setdefault((round(_data(pair)[0], 6), round(_data(pair)[1], 6)), []).append(k)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _told_apart(together: Sequence[Sequence[int]], names: Sequence[str]) -> list[str]:
+    groups = "; ".join(", ".join(names[k] for k in group) for group in together)
+    return [f"Equal values, drawn side by side: {groups}."] if groups else []
+
+
+def _move_apart(ax: Axes, lines: Sequence[list[Line2D]], together: Sequence[Sequence[int]]) -> None:
+    """Draw cells of one place beside each other: shifted on paper by a few points, their data unchanged."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None, "axes that are drawn in have a figure"
+    for group in together:
+        radius = BESIDE / (2 * math.sin(math.pi / len(group)))
+        for place, k in enumerate(group):
+            angle = math.pi - 2 * math.pi * place / len(group)
+            shift = (radius * math.cos(angle) / POINTS_PER_INCH, radius * math.sin(angle) / POINTS_PER_INCH)
+            for line in lines[k]:
+                line.set_transform(ax.transData + ScaledTranslation(*shift, figure.dpi_scale_trans))
 
 
 def _matched(
@@ -121,23 +183,17 @@ def _by_cell(estimates: Estimates, keys: Sequence[str]) -> dict[tuple[object, ..
     return rows
 
 
-def _draw_cell(ax: Axes, right: Row, flip: Row, color: str, marker: str) -> None:
-    x, y = 100 * right["estimate"], 100 * flip["estimate"]
+def _draw_cell(ax: Axes, right: Row, flip: Row, look: Look) -> list[Line2D]:
+    x, y = _data((right, flip))
+    lines: list[Line2D] = []
     if right["conf_low"] is not None and right["conf_high"] is not None:
-        ax.plot([100 * right["conf_low"], 100 * right["conf_high"]], [y, y], color=color, linewidth=1.1)
+        ends = [100 * right["conf_low"], 100 * right["conf_high"]]
+        lines += ax.plot(ends, [y, y], color=look.colour, linewidth=1.1)
     if flip["conf_low"] is not None and flip["conf_high"] is not None:
-        ax.plot([x, x], [100 * flip["conf_low"], 100 * flip["conf_high"]], color=color, linewidth=1.1)
-    ax.plot(
-        [x],
-        [y],
-        marker=marker,
-        markersize=6.5,
-        color=color,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        clip_on=False,
-        zorder=4,
-    )
+        ends = [100 * flip["conf_low"], 100 * flip["conf_high"]]
+        lines += ax.plot([x, x], ends, color=look.colour, linewidth=1.1)
+    lines += ax.plot([x], [y], markersize=6.5, clip_on=False, zorder=4, **look.marking)
+    return lines
 
 
 def _set_up(ax: Axes, pairs: Iterable[tuple[Row, Row]]) -> None:
@@ -164,8 +220,8 @@ def _axis(estimates: Estimates, labels: Labels | None) -> str:
 def _caption(accuracy: Estimates, flips: Estimates, lost: Sequence[str]) -> list[str]:
     columns = ["conf_level", "method", "n_families", "n_units"]
     frame = pd.concat([e.frame.loc[e.frame["estimate"].notna(), columns] for e in (accuracy, flips)])
-    families = count_text(frame["n_families"], "families")
-    units = count_text(frame["n_units"], "units counted")
+    families = count_text(frame["n_families"], "family")
+    units = count_text(frame["n_units"], "counted unit")
     sentences = [f"Bars: {drawable(levels_text(frame))}{f' over {families}' if families else ''}."]
     sentences.append(f"n: {units}." if units else "")
     if lost:
@@ -202,10 +258,8 @@ def _write_legend(ax: Axes, names: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=color, marker=marker, markersize=5, linewidth=1.1, label=f"\u200a{name}")
-        for name, (color, marker) in zip(
-            names, itertools.cycle(zip(PALETTE, MARKERS, strict=True)), strict=False
-        )
+        Line2D([], [], markersize=5, linewidth=1.1, label=f"\u200a{name}", **_look(k).marking)
+        for k, name in enumerate(names)
     ]
     ax.legend(
         handles=handles, loc="lower left", bbox_to_anchor=(0, 1.01), ncols=2, borderaxespad=0, borderpad=0,

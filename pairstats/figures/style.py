@@ -6,6 +6,7 @@ Nothing here touches the global settings of matplotlib: figures are made inside 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -15,6 +16,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pairstats.errors import PairstatsError
 from pairstats.shown import plain
 
 if TYPE_CHECKING:
@@ -109,10 +111,23 @@ def new_axes(width: float, height: float) -> Axes:
 
 
 def save(figure: Figure, target: Path | IO[bytes], *, ending: str, dpi: int = 300) -> None:
-    """Write a figure as the same bytes each time: no date, fixed ids."""
+    """Write a figure as the same bytes each time: no date, fixed ids.
+
+    Raises
+    ------
+    PairstatsError
+        When what stands beside a plot leaves it no room: half a figure would mislead.
+    """
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with paper():
-        figure.savefig(target, format=ending, dpi=dpi, metadata=undated.get(ending))
+    with paper(), warnings.catch_warnings():
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        try:
+            figure.savefig(target, format=ending, dpi=dpi, metadata=undated.get(ending))
+        except UserWarning as error:
+            raise PairstatsError(
+                "A figure must have room for its plot, but names and numbers beside it take it all. Shorten "
+                "the names with labels=."
+            ) from error
 
 
 def drawable(text: object) -> str:

@@ -32,6 +32,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pairstats.errors import PairstatsError, listed, one_of
 from pairstats.fill.values import NUMERIC, ROUNDINGS, Faults, Rows, Writer, named_rows
+from pairstats.outputs import check_file
 from pairstats.results import Results
 
 MARKER = re.compile(r"<!--\s*check:\s*(?P<expression>[^\n]+?)\s*=\s*(?P<typed>[-+\u2212]?[\d.,]+)\s*%?\s*-->")
@@ -81,6 +82,7 @@ def fill_article(
     output: str | Path | None = None,
     *,
     rounding: str = "half-even",
+    force: bool = False,
 ) -> Filled:
     """Fill an article from a results folder.
 
@@ -91,10 +93,12 @@ def fill_article(
     results : Results, str or Path
         What ``pairstats run`` wrote.
     output : str or Path, optional
-        File to write; nothing is written where there is a fault.
+        File to write; nothing is written where there is a fault, or another file is there.
     rounding : {"half-even", "half-up"}, default "half-even"
         What becomes of a number just between two: the one rule for all numbers of the article. A number is
         first taken to 12 digits, so that 0.285 is 28.5 % whatever its binary form.
+    force : bool, default False
+        Overwrite a file that holds something else than what is filled now.
 
     Returns
     -------
@@ -105,9 +109,15 @@ def fill_article(
     FillError
         For an unknown name or cell, an interval or number that does not exist, a typed number that the results
         contradict, or a template that cannot be read: all faults at once, each with its line.
+    PairstatsError
+        When the output may not be written.
     """
     one_of("rounding", rounding, ROUNDINGS)
-    path = Path(article)
+    path, written = Path(article), None if output is None else Path(output)
+    if written is not None:
+        if written.resolve() == path.resolve():
+            raise PairstatsError(f"The filled article must be another file than {path}. Name it with -o.")
+        check_file(written, ours=lambda _: True)  # what is there is compared once there is a text
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -123,11 +133,10 @@ def fill_article(
             f"Every number of {path} must come from the results, but there are {len(faults)} faults:\n{lines}",
             faults,
         )
-    written = None if output is None else Path(output)
     if written is not None:
-        if written.resolve() == path.resolve():
-            raise PairstatsError(f"The filled article must be another file than {path}. Name it with -o.")
-        written.write_text(filled, encoding="utf-8")
+        check_file(written, ours=lambda there: there.read_bytes() == filled.encode("utf-8"), force=force)
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_text(filled, encoding="utf-8", newline="\n")
     return Filled(filled, count, written, rounding)
 
 

@@ -29,6 +29,8 @@ NEGLIGIBLE = 1e-13
 ENDED = 1e-15
 """Share of the peak at which the sum ends; it decays doubly exponentially."""
 
+CIRCLE = 2.0 * math.pi
+
 LEAST_BLOCK = 16
 """Nodes evaluated at a time where there are many values; more where there are few."""
 
@@ -105,7 +107,7 @@ def _contour_integral(rates: Floats, powers: Floats, gap: float, step: float) ->
         total, turn = _trapezoid(factors, bend, step)
         if turn < MAX_TURN:
             return unit * total, step
-        step *= 0.5 * MAX_TURN / turn
+        step *= 0.6 * MAX_TURN / turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,11 @@ class _Factors:
         phase = np.arctan2(off, 1.0 - far) * self.powers
         if self.chunks.shape[1] == 0:
             return 0.5 * modulus, phase
-        d = across + 1j * along
-        square = d * d
-        series = np.stack([np.ones_like(d), d, square, square * d, square * square], axis=1)
+        series = np.empty((across.size, CHUNK + 1), dtype=np.complex128)
+        series[:, 0] = 1.0
+        series[:, 1] = across + 1j * along
+        np.multiply(series[:, 1], series[:, 1], out=series[:, 2])
+        np.multiply(series[:, 1:3], series[:, 2:3], out=series[:, 3:5])
         real, imaginary = series.real @ self.chunks, series.imag @ self.chunks
         modulus += np.log(real**2 + imaginary**2).sum(axis=1)
         return 0.5 * modulus, np.concatenate([phase, -np.arctan2(imaginary, real)], axis=1)
@@ -151,8 +155,8 @@ def _factors(rates: Floats, powers: Floats) -> _Factors:
 
 def _trapezoid(factors: _Factors, bend: float, step: float) -> tuple[float, float]:
     """Trapezoid sum along the contour, and the largest turn in phase between two nodes that count."""
-    kinds = factors.rates.size + factors.chunks.size
-    block = max(LEAST_BLOCK, min(64, 1024 // kinds))
+    kinds = factors.rates.size + factors.chunks.shape[1]
+    block = max(LEAST_BLOCK, min(64, 2048 // kinds))
     whole = factors.rates.size  # phases behind these are known up to whole turns
     total, turn, start = -0.5, 0.0, 0  # the node at 0 counts half
     last = np.zeros(whole + factors.chunks.shape[1] + 1)
@@ -163,9 +167,11 @@ def _trapezoid(factors: _Factors, bend: float, step: float) -> tuple[float, floa
         size = np.exp(-modulus) * np.hypot(cosh, bend * sinh)
         phases = np.concatenate([phases, -np.arctan2(bend * sinh, cosh)[:, None]], axis=1)
         total += float(size @ np.cos(phases.sum(axis=1)))
-        turns = np.diff(phases, axis=0, prepend=last[None])
+        turns = np.empty_like(phases)
+        np.subtract(phases[0], last, out=turns[0])
+        np.subtract(phases[1:], phases[:-1], out=turns[1:])
         chunks = turns[:, whole:-1]
-        chunks -= 2.0 * math.pi * np.rint(chunks / (2.0 * math.pi))
+        chunks -= CIRCLE * np.rint(chunks / CIRCLE)
         moved = np.abs(turns.sum(axis=1))
         turn = max(turn, float(moved[size > NEGLIGIBLE].max(initial=0.0)))
         if size[-1] < ENDED:

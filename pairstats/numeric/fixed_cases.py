@@ -89,7 +89,7 @@ def these_cases_interval(
     The variance of the mean is :math:`V = \sigma^2_{rep} \sum w_i^2 / K_i`, for equal weights and repeats
     :math:`\sigma^2_{rep} / (nK)`. "wilson" takes :math:`n_e = p (1 - p) / V` replies, but between the number
     there are and twice as many. A plain normal interval with V covered .05 to .94 in the worst cells of 4 to
-    40 cases of 2 to 10 repeats at a nominal .95, this one .94 to .98 on average with a worst case of .84,
+    40 cases of 2 to 10 repeats at a nominal .95, this one .93 to .98 on average with a worst case of .84,
     "clopper-pearson" .96 to 1.00 and .94. That the latter holds follows from Hoeffding for equal weights and
     repeats: of all sums of independent 0/1 replies with one mean the binomial one spreads most.
 

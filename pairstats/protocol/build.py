@@ -143,7 +143,9 @@ def build_comparison(rule: ContrastRule) -> Comparison:
     levels = () if level is None else tuple(_levels(where, level))
     for each in _levels(where, reference):
         if each in levels or isinstance(reference, list):
-            raise ProtocolError(f"{where} must have one reference, other than its levels, but has {reference!r}.")
+            raise ProtocolError(
+                f"{where} must have one reference, other than its levels, but has {reference!r}."
+            )
     effect = Versus(factor, str(reference), levels[0] if len(levels) == 1 else levels)
     return _interaction(where, effect, compare["across"]) if "across" in compare else effect
 

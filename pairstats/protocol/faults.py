@@ -38,6 +38,7 @@ def faults(tables: Tables) -> Iterator[Fault]:
         for table in tables.named(section):
             yield from _contrast(table, table.value, defined)
     yield from _references(tables)
+    yield from _together(tables)
 
 
 def _names_twice(tables: Tables, sections: Sequence[str]) -> Iterator[Fault]:
@@ -56,7 +57,11 @@ def _names_twice(tables: Tables, sections: Sequence[str]) -> Iterator[Fault]:
 
 def _references(tables: Tables) -> Iterator[Fault]:
     known = tables.names("contrast")
-    for section, key in (("multiplicity", "contrasts"), ("sensitivity", "contrasts"), ("deviation", "contrast")):
+    for section, key in (
+        ("multiplicity", "contrasts"),
+        ("sensitivity", "contrasts"),
+        ("deviation", "contrast"),
+    ):
         for table in tables.named(section):
             asked = getattr(table.value, key)
             names = [asked] if isinstance(asked, str) else asked
@@ -66,6 +71,19 @@ def _references(tables: Tables) -> Iterator[Fault]:
                 yield table.fault(f"{told} names {listed(foreign)}, which is no contrast of the file.", key)
             if len(set(names)) < len(names):
                 yield table.fault(f"`{key}` in [{section}] must name each contrast once.", key)
+
+
+def _together(tables: Tables) -> Iterator[Fault]:
+    """Yield a fault where max-T shall adjust what has no joint law of differences."""
+    for table in tables.named("multiplicity"):
+        chosen = table.value.contrasts
+        rules = [rule for rule in tables.values("contrast") if not chosen or rule.name in chosen]
+        by_margin = [rule.name for rule in rules if rule.margin is not None]
+        if table.value.method == "max-t" and (by_margin or len({rule.side for rule in rules}) > 1):
+            yield table.fault(
+                "`method` max-t adjusts differences without margins, all with one side; the contrasts are not. "
+                "Take holm.", "method",
+            )  # fmt: skip
 
 
 def _estimand(table: Table, rule: EstimandRule) -> Iterator[Fault]:
@@ -85,7 +103,9 @@ def _arguments(table: Table, rule: EstimandRule) -> Iterator[Fault]:
             wanted = "a name"
         else:
             continue
-        yield table.fault(f"Estimand {rule.name!r}: `args.{name}` must be {wanted}, but is {value!r}.", "args")
+        yield table.fault(
+            f"Estimand {rule.name!r}: `args.{name}` must be {wanted}, but is {value!r}.", "args"
+        )
 
 
 def _contrast(table: Table, rule: ContrastRule, defined: Sequence[str]) -> Iterator[Fault]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pairstats._version import __version__
-from pairstats.errors import ProtocolError, listed
+from pairstats.errors import ProtocolError, counted, listed
 from pairstats.protocol.build import build_claim
 from pairstats.protocol.meaning import meaning_diff
 from pairstats.protocol.parse import digest_of, load_protocol
@@ -168,7 +168,7 @@ def foreseeable(protocol: Protocol) -> list[str]:
     if planned is None:
         return ["the planned number of families is not declared (design.expect.families)"]
     return [
-        f"contrast {rule.name}: {planned} families cannot support a claim of {rule.claim}: not estimable"
+        f"contrast {rule.name}: {counted(planned, 'family')} cannot support a claim of {rule.claim}: not estimable"
         for rule in protocol.contrasts
         if not could_decide(planned, build_claim(rule))
     ]

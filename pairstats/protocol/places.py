@@ -35,11 +35,11 @@ class Fault:
 
 
 def line_of(text: str, place: Place) -> int | None:
-    """Find the line of a place in a TOML text: its key, or else the head of its table.
+    r"""Find the line of a place in a TOML text: its key, or else the head of its table.
 
     Examples
     --------
-    >>> line_of('[design]\\nmissing = "impute"\\n', Place("design", key="missing"))
+    >>> line_of('[design]\nmissing = "impute"\n', Place("design", key="missing"))
     2
     """
     numbered = enumerate(text.splitlines(), start=1)

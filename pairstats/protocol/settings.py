@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pairstats.conditions import Condition
@@ -34,9 +35,9 @@ def settings_faults(tables: Tables) -> Iterator[Fault]:
         for table in tables.named(section):
             yield from check(table, table.value)
     for table in tables.named("answers"):
-        yield from tried(table, lambda table=table: build.build_answers(table.value))
+        yield from tried(table, partial(build.build_answers, table.value))
     for table in tables.named("multiplicity"):
-        yield from tried(table, lambda table=table: build.check_multiplicity(table.value))
+        yield from tried(table, partial(build.check_multiplicity, table.value))
     for table in tables.named("sensitivity"):
         yield from _sensitivity(table, table.value, tables.value("interval") or IntervalRule())
     for table in tables.named("deviation"):
@@ -92,10 +93,12 @@ def _source(table: Table, source: Source, parsed: bool) -> Iterator[Fault]:
             f"`map` has the unknown column {listed(unknown, 10)}; it may have {', '.join(ORDER)}.", "map"
         )
     for name, value in source.map.items():
-        yield from tried(table, lambda name=name, value=value: build.build_mapping(name, value))
+        yield from tried(table, partial(build.build_mapping, name, value))
     both = [name for name in source.set if name in source.map]
     if both:
-        yield table.fault(f"A column must be given in one way, but {listed(both)} is in `map` and `set`.", "set")
+        yield table.fault(
+            f"A column must be given in one way, but {listed(both)} is in `map` and `set`.", "set"
+        )
     fixed = [name for name in source.set if name in NOT_CONSTANT]
     if fixed:
         yield table.fault(f"`set` must not set {listed(fixed)}: they differ by record.", "set")
@@ -120,9 +123,9 @@ def _design(table: Table, design: Design) -> Iterator[Fault]:
     yield from _word(table, "missing", MISSING_RULES)
     yield from _word(table, "no_answer", NO_ANSWER_RULES)
     yield from _word(table, "population", POPULATIONS)
-    yield from _twice(table, "cells", design.cells)
-    yield from _twice(table, "unit", design.unit or ())
-    for key, names in (("cells", design.cells), ("unit", design.unit or ()), ("family", [design.family])):
+    roles = {"cells": design.cells, "unit": design.unit or (), "blocks": design.blocks}
+    for key, names in {**roles, "family": [design.family]}.items():
+        yield from _twice(table, key, names)
         if not all(name.strip() for name in names):
             yield table.fault(f"`{key}` must name columns, but a name is empty.", key)
     unknown = [name for name in design.expect if name not in _EXPECTED]

@@ -71,7 +71,8 @@ class Table:
     def faults_of(self, error: Exception) -> Iterator[Fault]:
         """Put an error of what the table becomes at the key that its message names first in backticks."""
         for message in getattr(error, "findings", ()) or (str(error),):
-            named = [word for word in message.split("`")[1::2] if word in self.content]
+            words = [word.partition(".")[0] for word in message.split("`")[1::2]]
+            named = [word for word in words if word in self.content]
             yield self.fault(message, named[0] if named else "name")
 
 

@@ -174,8 +174,11 @@ class RunFile:
     @cached_property
     def sha256(self) -> str:
         """Digest of the file as it lies on disk."""
-        with self.path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        try:
+            with self.path.open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise ReadError(f"{self.shown} cannot be opened: {error.strerror}. May you read it?") from error
 
 
 def digest(*parts: object) -> str:

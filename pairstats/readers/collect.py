@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -29,7 +30,7 @@ class Reading:
 
     names: tuple[str, ...]
     options: ReadOptions
-    reader: str | None
+    reader: str | Reader | None
 
 
 def read_runs(
@@ -62,7 +63,7 @@ def read_runs(
     exclude: Sequence[str] = (),
     set: Mapping[str, Any] | None = None,
     extra: Mapping[str, Path] | None = None,
-    reader: str | None = None,
+    reader: str | Reader | None = None,
     models: Sequence[str] = (),
     keep_going: bool = False,
     progress: bool | None = None,
@@ -90,7 +91,7 @@ def read_runs(
     score : str, optional
         Name of the primary score (or a path to it); must be given where records hold several. Parts of
         a score are named with a dot, ``"json_choice.correct"``. The others become ``score_<name>``, or
-        ``value_<name>`` where they leave [0, 1].
+        ``value_<name>`` where they leave [0, 1]. A mapping may name a score too, by either name.
     score_range : tuple of float, default (0, 1)
         Range that primary and further scores must keep.
     filter : str, optional
@@ -113,12 +114,12 @@ def read_runs(
         Constants, ``{"condition": "direct"}``.
     extra : dict of str to mapping, optional
         Further columns to keep.
-    reader : str, optional
-        Name of the one reader to use.
+    reader : str or Reader, optional
+        The one reader to use: its name, or a reader of your own (``docs/custom_reader.md``).
     models : sequence of str
         Columns of a wide table that hold one model each, where they cannot be told.
     keep_going : bool, default False
-        Leave out and count broken records and files instead of refusing.
+        Leave out and count broken records and files, and scores outside their range, instead of refusing.
     progress : bool, optional
         Whether to show progress on standard error; by default at a terminal, after a second.
 
@@ -184,7 +185,8 @@ def read_runs(
         ),
         reader,
     )
-    drafts, tallies = _read_all(find_files(paths), reading, progress)
+    files = find_files(paths)
+    drafts, tallies = _read_all(files, reading, progress)
     pairing.map_item(drafts, columns.get("item"), Context(None, tallies))
     patterns = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     drafts = pairing.exclude_items(drafts, patterns, tallies)
@@ -194,11 +196,13 @@ def read_runs(
     drafts = pairing.map_columns(drafts, others, constants, context, tallies)
     if table is not None:
         drafts = _with_planned(drafts, table, others, constants, tallies, patterns, planned)
-    scoring.choose_score(drafts, score, tallies, answers is not None)
+    drafts = scoring.choose_score(drafts, score, tallies, answers is not None, keep_going)
     if answers is not None:
         scoring.rescore(drafts, answers, keep_score=score is not None)
+    if keep_going:
+        drafts = scoring.leave_out_of_range(drafts, score_range, tallies)
     scoring.scale_confidence(drafts, confidence_scale, tallies)
-    drafts = pairing.merge_copies(drafts, tallies)
+    drafts = pairing.merge_copies(drafts, tallies, partial(_raws, files, reading))
     arrow = assemble.to_table(drafts, tallies, score_range)
     return Records(arrow, ledger(drafts, tallies), left_out_frame(tallies), score_range)
 
@@ -257,6 +261,9 @@ def _read_all(
     for given in progress_bar(files, progress):
         tally = Tally(given.file.shown, given.file.path)
         tallies.append(tally)
+        if given.unread:
+            tally.notes.append(f"not read ({given.unread})")
+            continue
         try:
             known += _read_file(given, reading, tally, len(tallies) - 1, drafts)
         except ReadError as error:
@@ -291,9 +298,11 @@ def _read_file(given: Given, reading: Reading, tally: Tally, place: int, drafts:
         seen = str(error)
     if isinstance(seen, str):
         if given.named and not reading.options.keep_going:
+            remedy = "Turn it into a plain table (CSV, JSON Lines, Parquet)" + (
+                ", or name its reader=" if reading.reader is None else ""
+            )
             raise ReadError(
-                f"{file.shown} must be a run file that a reader knows, but none does: {seen}. "
-                "Turn it into a plain table (CSV, JSON Lines, Parquet), or name its reader=."
+                f"{file.shown} must be a run file that a reader knows, but none does: {seen}. {remedy}."
             )
         tally.notes.append(f"not recognized ({seen})")
         return False
@@ -309,6 +318,25 @@ def _read_file(given: Given, reading: Reading, tally: Tally, place: int, drafts:
         else:
             drafts.append(_draft(record, given, reading.names, tally, place))
     return True
+
+
+def _raws(
+    files: Sequence[Given], reading: Reading, drafts: Sequence[Draft]
+) -> dict[tuple[int, str], Mapping[str, Any]]:
+    """Read the raw contents of a few records again: they are not kept, since a log may be huge."""
+    wanted = {(draft.file, draft.source) for draft in drafts if draft.file < len(files)}
+    found: dict[tuple[int, str], Mapping[str, Any]] = {}
+    for place in sorted({file for file, _ in wanted}):
+        seen = recognize(files[place], reading.reader)
+        records = () if isinstance(seen, str) else _guarded(files[place], seen[0], reading.options)
+        missing = {source for file, source in wanted if file == place}
+        for record in records:
+            if isinstance(record, Record) and record.source in missing:
+                found[place, record.source] = record.raw
+                missing.discard(record.source)
+            if not missing:
+                break
+    return found
 
 
 def _guarded(given: Given, reader: Reader, options: ReadOptions) -> Iterator[Record | LeftOut]:

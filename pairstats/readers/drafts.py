@@ -15,6 +15,10 @@ import pandas as pd
 from pairstats import schema
 from pairstats.errors import ReadError
 from pairstats.records import LEDGER_COLUMNS, no_left_out
+from pairstats.spelling import of_number
+
+MOST_REASONS = 8
+"""Reasons that a line of the ledger names; the account of the records left out has all."""
 
 
 class Missing(Enum):
@@ -97,13 +101,15 @@ def ledger(drafts: Iterable[Draft], tallies: list[Tally]) -> pd.DataFrame:
     """
     counts = [dict.fromkeys(schema.STATUSES, 0) for _ in tallies]
     reasons: list[Counter[str]] = [Counter() for _ in tallies]
+    unscored: Counter[int] = Counter()
     for draft in drafts:
         status, reason = draft.fields["status"], draft.fields.get("reason")
         counts[draft.file][status] += 1
+        unscored[draft.file] += status == schema.ANSWERED and draft.fields.get("score") is None
         if reason is not None:
             reasons[draft.file][f"{status} {reason}"] += 1
     lines = []
-    for tally, by_status, why in zip(tallies, counts, reasons, strict=True):
+    for place, (tally, by_status, why) in enumerate(zip(tallies, counts, reasons, strict=True)):
         rows, left_out = sum(by_status.values()), len(tally.left_out)
         if tally.records != rows + left_out + tally.merged:
             raise ReadError(
@@ -112,7 +118,7 @@ def ledger(drafts: Iterable[Draft], tallies: list[Tally]) -> pd.DataFrame:
             )
         lines.append(
             {"file": tally.file, "sha256": tally.sha256, "reader": tally.reader, "version": tally.version,
-             "records": tally.records, "rows": rows, **by_status, "left_out": left_out,
+             "records": tally.records, "rows": rows, **by_status, "unscored": unscored[place], "left_out": left_out,
              "merged": tally.merged, "nan_to_null": tally.nan_to_null,
              "confidence_out_of_range": tally.confidence_out_of_range,
              "score_ignored_on_error": tally.score_ignored_on_error, "reasons": _counted(why),
@@ -123,7 +129,9 @@ def ledger(drafts: Iterable[Draft], tallies: list[Tally]) -> pd.DataFrame:
 
 
 def _counted(times: Counter[str]) -> str:
-    return ", ".join(f"{count} {what}" for what, count in times.most_common())
+    told = [f"{count} {what}" for what, count in times.most_common(MOST_REASONS)]
+    rest = sum(times.values()) - sum(count for _, count in times.most_common(MOST_REASONS))
+    return ", ".join([*told, *([f"{rest} for other reasons"] if rest else [])])
 
 
 def _kind(reason: str) -> str:
@@ -146,10 +154,12 @@ def is_nan(value: Any) -> bool:
 def as_text(value: Any) -> str | None:
     """Write any value of a log as text: text as it is, numbers as written, lists and objects as JSON.
 
+    The numbers 7 and 7.0 are one number, and so one id; the texts ``"7"`` and ``"7.0"`` are two.
+
     Examples
     --------
-    >>> as_text("007"), as_text(7), as_text(True), as_text(["a", 1])
-    ('007', '7', 'true', '["a", 1]')
+    >>> as_text("007"), as_text(7), as_text(7.0), as_text(True), as_text(["a", 1])
+    ('007', '7', '7', 'true', '["a", 1]')
     """
     if value is None or (type(value) is str and value.isascii()):
         return value
@@ -159,7 +169,7 @@ def as_text(value: Any) -> str | None:
         if hasattr(value, "tolist"):  # NumPy's scalars and arrays
             value = value.tolist()
         plain = isinstance(value, bool | list | dict | tuple)
-        value = json.dumps(value, ensure_ascii=False, default=str) if plain else str(value)
+        value = json.dumps(value, ensure_ascii=False, default=str) if plain else of_number(value)
     try:
         value.encode()
     except UnicodeEncodeError:  # half a surrogate pair, which no file can hold as text

@@ -6,7 +6,9 @@ import glob
 import importlib
 import importlib.metadata
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -49,6 +51,9 @@ MODULES: tuple[str, ...] = (
 ENTRY_POINTS = "pairstats.readers"
 FEW = 3
 """Reasons against a file that are shown, besides that of plain tables."""
+LONGEST_REASON = 200
+TABLE_SUFFIX = re.compile(r"\.(csv|tsv|txt|jsonl|ndjson|parquet|arrow|feather|xlsx)(\.gz|\.zst)?$")
+"""Names of files that are tables, whose fault the reader of plain tables knows best."""
 _UNFORESEEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError, OSError)
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Mapping[str, Any]
@@ -65,11 +70,14 @@ class Given:
         The model that the user named for it.
     named : bool
         Whether the file itself was named, rather than a folder or pattern that holds it.
+    unread : str
+        Why it is not opened: it lies in a folder and is no regular file.
     """
 
     file: RunFile
     model: str | None
     named: bool
+    unread: str = ""
 
 
 def find_files(paths: Paths) -> list[Given]:
@@ -83,7 +91,8 @@ def find_files(paths: Paths) -> list[Given]:
     Raises
     ------
     ReadError
-        When a path does not exist, a folder or pattern holds no file, or a file is given for two models.
+        When a path is empty, does not exist or is no regular file, a folder or pattern holds no file, or a
+        file is given for two models.
     """
     if isinstance(paths, Mapping):
         named = [(str(model), path) for model, each in paths.items() for path in _each(each)]
@@ -104,7 +113,7 @@ def find_files(paths: Paths) -> list[Given]:
             direct[file] = direct.get(file, False) or is_direct
     anchor = Path(os.path.commonpath(roots))
     return [
-        Given(RunFile(file, file.relative_to(anchor).as_posix()), model, direct[file])
+        Given(RunFile(file, file.relative_to(anchor).as_posix()), model, direct[file], _unread(file))
         for file, model in models.items()
     ]
 
@@ -119,6 +128,10 @@ def _each(paths: Any) -> list[str | os.PathLike[str]]:
 
 def _expand(path: str | os.PathLike[str]) -> tuple[Path, list[Path], bool]:
     """Return the folder that shown names start from, the files, and whether the path is a file itself."""
+    if not os.fspath(path).strip():
+        raise ReadError(
+            "A path must name a file, a folder or a pattern, but is empty. Write '.' for this folder."
+        )
     place = Path(os.path.abspath(Path(path).expanduser()))
     if place.is_file():
         return place.parent, [place], True
@@ -127,6 +140,10 @@ def _expand(path: str | os.PathLike[str]) -> tuple[Path, list[Path], bool]:
         if not files:
             raise ReadError(f"Folder {os.fspath(path)!r} must hold run files, but holds no file at all.")
         return place, files, False
+    if place.exists():
+        raise ReadError(
+            f"{os.fspath(path)!r} must be a regular file, but is {_unread(place)}. Write what it gives to a file."
+        )
     if glob.has_magic(str(place)):
         found = [Path(match) for match in sorted(glob.glob(str(place), recursive=True))]
         files = [file for match in found for file in (_walk(match) if match.is_dir() else [match])]
@@ -137,11 +154,36 @@ def _expand(path: str | os.PathLike[str]) -> tuple[Path, list[Path], bool]:
 
 
 def _walk(folder: Path) -> list[Path]:
+    """Everything under a folder that is no folder itself; links to folders too, since they are not followed."""
     found = []
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(parent, name) for name in names if not name.startswith(".")]
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        found += [Path(parent, name) for name in (*names, *links) if not name.startswith(".")]
     return sorted(found, key=lambda file: file.parts)
+
+
+def _refuse(error: OSError) -> None:
+    raise ReadError(
+        f"Folder {error.filename!r} cannot be opened: {error.strerror}. May you read it?"
+    ) from error
+
+
+_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISFIFO, "a pipe (FIFO)"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"), (stat.S_ISDIR, "a link to a folder, which is not followed"),
+)  # fmt: skip
+
+
+def _unread(file: Path) -> str:
+    """Why something in a folder is not opened (to open a pipe would wait forever); empty for a regular file."""
+    try:
+        mode = file.stat().st_mode
+    except OSError as error:
+        return "a broken link" if file.is_symlink() else f"cannot be opened: {error.strerror}"
+    return (
+        "" if stat.S_ISREG(mode) else next((kind for is_it, kind in _KINDS if is_it(mode)), "no regular file")
+    )
 
 
 @contextmanager
@@ -166,23 +208,46 @@ def readers() -> tuple[Reader, ...]:
         except ModuleNotFoundError as error:
             if error.name != module:
                 raise
-    others = [point.load() for point in importlib.metadata.entry_points(group=ENTRY_POINTS)]
+    others = [_loaded(point) for point in importlib.metadata.entry_points(group=ENTRY_POINTS)]
     return (*own[:-1], *others, *own[-1:])
 
 
-def recognize(given: Given, forced: str | None) -> tuple[Reader, Recognized] | str:
+def _loaded(point: importlib.metadata.EntryPoint) -> Reader:
+    """Load a reader of another package; what is wrong with it must not look like a fault of ours."""
+    try:
+        found = point.load()
+    except Exception as error:
+        raise PairstatsError(
+            f"The reader {point.name!r} of entry point {point.value!r} must load, but does not "
+            f"({type(error).__name__}: {error}). Mend or uninstall its package."
+        ) from error
+    return _checked(found, f"entry point {point.value!r}")
+
+
+def _checked(reader: Any, where: str) -> Reader:
+    lacking = [name for name in ("name", "recognize", "read") if not hasattr(reader, name)]
+    if lacking or isinstance(reader, type):
+        what = "is a class, not a value of it" if isinstance(reader, type) else f"lacks {listed(lacking)}"
+        raise PairstatsError(
+            f"A reader must have `name`, `recognize(file)` and `read(file, options)`, but that of {where} {what}. "
+            "See docs/custom_reader.md."
+        )
+    return reader
+
+
+def recognize(given: Given, forced: str | Reader | None) -> tuple[Reader, Recognized] | str:
     """Ask each reader in turn.
 
     Parameters
     ----------
     given : Given
-    forced : str or None
-        Name of the only reader to ask.
+    forced : str, Reader or None
+        The only reader to ask, or its name.
 
     Returns
     -------
     tuple or str
-        The reader and what it saw, or every reader's reason against the file.
+        The reader and what it saw, or the reasons against the file.
     """
     asked = list(_asked(forced))
     if not given.file.head.strip():
@@ -193,17 +258,35 @@ def recognize(given: Given, forced: str | None) -> tuple[Reader, Recognized] | s
             answer = reader.recognize(given.file)
         if not isinstance(answer, Declined):
             return reader, answer
-        reasons.append(f"{reader.name}: {answer.why}")
-    return "; ".join(_few(reasons))
+        reasons.append((reader.name, answer.why))
+    return _told(reasons, TABLE_SUFFIX.search(given.file.path.name.lower()) is not None)
 
 
-def _few(reasons: list[str]) -> list[str]:
-    """First reasons and that of plain tables; two dozen would hide what matters."""
-    rest = len(reasons) - FEW - 1
-    return reasons if rest < 2 else [*reasons[:FEW], f"{rest} more readers know none of it", reasons[-1]]
+def _told(reasons: list[tuple[str, str]], is_table: bool) -> str:
+    """Reasons that matter: that of plain tables alone for what is a table by its name; else the first few too.
+
+    Two dozen reasons would hide the one that helps.
+    """
+    shown = [f"{name}: {_short(why)}" for name, why in reasons]
+    if is_table:
+        first, rest = shown[-1:], len(shown) - 1
+    else:
+        first, rest = (
+            (shown, 0) if len(shown) <= FEW + 1 else ([*shown[:FEW], shown[-1]], len(shown) - FEW - 1)
+        )
+    return "; ".join([*first, *([f"{rest} readers of platforms know none of it"] if rest else [])])
 
 
-def _asked(forced: str | None) -> Iterator[Reader]:
+def _short(why: str) -> str:
+    """One clause, without a full stop: the sentence around it has its own."""
+    line = " ".join(why.split()).rstrip(". ")
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
+
+
+def _asked(forced: str | Reader | None) -> Iterator[Reader]:
+    if forced is not None and not isinstance(forced, str):
+        yield _checked(forced, "`reader`")
+        return
     known = readers()
     if forced is not None and forced not in {reader.name for reader in known}:
         raise PairstatsError(

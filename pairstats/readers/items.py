@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pairstats.errors import PairingError, ReadError, listed
 from pairstats.readers.base import RunFile
 from pairstats.readers.drafts import MISSING, Draft, as_text
+from pairstats.spelling import told, twins
 
 _LIKELY_KEYS = ("item", "item_id", "id")
 
@@ -127,6 +128,10 @@ def index(table: Any, key: str | None, drafts: Iterable[Draft]) -> ItemTable:
         found = f"holds {listed(twice)} more than once" if twice else "is blank in some rows"
         raise PairingError(f"Column {key!r} of {shown} must name each item once, but {found}.")
     indexed = {str(item): row for item, row in zip(ids, rows, strict=True)}
+    alike = twins({*items, *indexed})
+    if alike:
+        where = f"the records and column {key!r} of {shown}"
+        raise PairingError(f"Item ids must be spelled in one way, but 'item' {told('item', alike, where)}.")
     if not items & indexed.keys():
         raise PairingError(
             f"Column {key!r} of {shown} must hold the records' items, but holds {listed(indexed)} where the "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from pairstats.errors import ReadError
@@ -36,10 +38,10 @@ def objects(file: RunFile, *, keep_going: bool = False) -> Iterator[tuple[int, d
         for number, line in file.lines():
             try:
                 yield number, parse_object(line, f"{file.shown}:{number}")
-            except ReadError:
+            except ReadError as error:
                 if not keep_going:
-                    raise
-                yield number, LeftOut(f"{file.shown}:{number}", "broken line")
+                    raise ReadError(f"{error} {LEAVE_OUT}") from error
+                yield number, LeftOut(f"{file.shown}:{number}", f"broken line: {_cause(error)}")
     except zlib.error as error:
         if not keep_going:
             raise damaged(file, error) from error
@@ -60,7 +62,7 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
     >>> parse_object(b'{"score": 1', "run.jsonl:2")
     Traceback (most recent call last):
         ...
-    pairstats.errors.ReadError: run.jsonl:2 must be one JSON object, but Expecting ',' delimiter at column...
+    pairstats.errors.ReadError: run.jsonl:2 must be one JSON object, but Expecting ',' delimiter at column 12.
     """
     value = parse(line, where)
     if not isinstance(value, dict):
@@ -74,13 +76,88 @@ def parse(text: bytes, where: str) -> Any:
         value = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_key_twice)
         return _whole_text(value) if b"\\ud" in text.lower() else value
     except json.JSONDecodeError as error:
-        raise _not_an_object(where, f"{error.msg} at column {error.colno}") from error
+        why = "more text follows it" if error.msg == "Extra data" else error.msg
+        raise _not_an_object(where, f"{why.removesuffix(' at')} at column {error.colno}") from error
     except RecursionError as error:
         raise _not_an_object(where, "it is nested too deeply") from error
     except UnicodeDecodeError as error:
         raise _not_an_object(where, f"byte {error.start} is not UTF-8") from error
     except ValueError as error:  # an integer of more than 4300 digits, or a key that occurs twice
-        raise _not_an_object(where, str(error)) from error
+        raise _not_an_object(where, _in_our_words(error)) from error
+
+
+def parse_rows(text: bytes) -> list[Any] | None:
+    """Parse an array of which some records break a rule that `parse` keeps; each of these is its reason.
+
+    Returns
+    -------
+    list or None
+        Records, and a `Broken` where one holds a key twice or an endless integer; None where the text is no
+        array, or its syntax is broken so that nobody knows where a record ends.
+
+    Examples
+    --------
+    >>> parse_rows(b'[{"a": 1, "a": 2}, {"a": 3}]')
+    [Broken(why="the key 'a' occurs twice in one object"), {'a': 3}]
+    """
+    faults: list[str] = []
+
+    def integer(digits: str) -> int:
+        try:
+            return int(digits)
+        except ValueError as error:
+            faults.append(_in_our_words(error))
+            return 0
+
+    def pairs_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        try:
+            return _no_key_twice(pairs)
+        except ValueError as error:
+            faults.append(str(error))
+            return dict(pairs)
+
+    decoder = json.JSONDecoder(object_pairs_hook=pairs_of, parse_int=integer)
+    try:
+        content = text.decode("utf-8-sig").strip()
+        if not content.startswith("["):
+            return None
+        rows: list[Any] = []
+        place = _next(content, 1)
+        while content[place] != "]":
+            faults.clear()
+            row, place = decoder.raw_decode(content, place)
+            rows.append(Broken(faults[0]) if faults else _whole_text(row))
+            place = _next(content, place)
+            if content[place] == ",":
+                place = _next(content, place + 1)
+            elif content[place] != "]":
+                return None
+    except (ValueError, IndexError, RecursionError):
+        return None
+    return rows if place == len(content) - 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A record that cannot be taken, and why."""
+
+    why: str
+
+
+def _next(content: str, place: int) -> int:
+    """Place of the next character that is no white space."""
+    while content[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _in_our_words(error: ValueError) -> str:
+    digits = re.search(r"value has (\d+) digits", str(error))
+    return f"it has an integer of {digits[1]} digits" if digits else str(error)
+
+
+def _cause(error: ReadError) -> str:
+    return str(error).split(", but ", 1)[-1].rstrip(".")
 
 
 def first_objects(file: RunFile, limit: int = PROBED_LINES) -> list[dict[str, Any]]:
@@ -171,7 +248,9 @@ def _lost_rest(file: RunFile, number: int) -> LeftOut:
 
 
 def _not_an_object(where: str, why: str) -> ReadError:
-    return ReadError(
-        f"{where} must be one JSON object, but {why}. Repair or remove that record, or pass keep_going=True "
-        "to leave broken records out and count them."
-    )
+    return ReadError(f"{where} must be one JSON object, but {why}.")
+
+
+LEAVE_OUT = (
+    "Repair or remove that record, or pass keep_going=True to leave broken records out and count them."
+)

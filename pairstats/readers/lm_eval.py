@@ -1,8 +1,9 @@
 """Samples files of EleutherAI's lm-evaluation-harness (``samples_<task>_<time>.jsonl``), v0.4.0 onwards.
 
 One reply is one record. A line holds all replies to a document (``resps``), but its scores are those of a
-*filter*: of the first reply, or of the majority. So a file with several replies a document gives records
-only where the replies are scored again; each line's own scores are used where it holds one reply.
+*filter*: of the first reply, or of the majority. So a file with several replies a document gives one record
+a reply where the replies are scored again, and one record a document, with the filter's own score, where a
+filter is named; without either it is refused. A line's own scores are used where it holds one reply.
 
 Source: EleutherAI/lm-evaluation-harness, ``lm_eval/evaluator.py`` and ``loggers/evaluation_tracker.py``.
 """
@@ -174,11 +175,13 @@ def _wanted(file: RunFile, overview: Overview, options: ReadOptions) -> str:
         raise ReadError(f"{file.shown} must have the filter {options.filter!r}, but {has}. Name one it has.")
     if options.rescored:
         return options.filter if options.filter is not None else filters[0]
-    if overview.most_replies > 1:
+    if overview.most_replies > 1 and not (options.filter and named):
+        whole = f"filter={filters[0]!r}" + (" or another" if len(filters) > 1 else "")
         raise ReadError(
             f"{file.shown} has up to {overview.most_replies} replies a document, but scores only one value "
             f"for all of them, by the filters {named or '(unnamed)'}: the first reply or the majority. "
-            "Pass answers=ps.AnswerFormat(...) to score every reply; filter= alone can't."
+            "Pass answers=ps.AnswerFormat(...) to score every reply (answers=ps.AnswerFormat(field=None) for "
+            "plain letters)" + (f", or {whole} for one row a document with that score." if named else ".")
         )
     if options.filter is None and len(filters) > 1:
         raise ReadError(
@@ -206,6 +209,9 @@ def _records_or_left_out(
         replies, choices = _replies(line), _log_likelihoods(line)
         if replies is not None and _is_rolling(line):
             yield LeftOut(source, "rolling log-likelihood: no score of one document")
+            return
+        if replies is not None and len(replies) > 1 and not options.rescored:
+            yield _filtered(source, line, replies, common, identity)
             return
         if replies is not None:
             yield from _generated(source, line, replies, common, identity)
@@ -264,6 +270,26 @@ def _generated(
         where = source if alone else f"{source}:reply {repeat}"
         scores = _scores(line) if alone else {}
         yield Record(where, _present(fields), scores, line, digest(identity, repeat))
+
+
+def _filtered(
+    source: str, line: dict[str, Any], replies: list[str], common: dict[str, Any], identity: str
+) -> Record:
+    """Give the one record of a document with several replies: what the filter made of them, and its score."""
+    found = line.get("filtered_resps")
+    value = found[0] if isinstance(found, list) and found else None
+    empty = not any(reply.strip() for reply in replies)
+    status = "empty" if empty else "unparsed" if value == NO_MATCH else ANSWERED
+    fields = {
+        **common,
+        "repeat": 0,
+        "status": status,
+        "answer": value if isinstance(value, str) and status == ANSWERED else None,
+        "gold": _text(line.get("target")),
+        "replies": len(replies),
+        "scored_by": f"score of {len(replies)} replies by {_filter(line)}",
+    }
+    return Record(source, _present(fields), _scores(line), line, identity)
 
 
 def _chosen(

@@ -130,6 +130,8 @@ class Context:
         paths = paths_of(self.tallies)
         known = sorted({name for d in drafts for name, value in d.fields.items() if value not in (None, "")})
         told = [f"Paths there are: {names_shown(paths)}.", f"Columns known: {names_shown(known)}."]
+        if scores_of(drafts):
+            told.append(f"Scores: {names_shown(scores_of(drafts))}.")
         if self.items is not None:
             told.append(f"Columns of the item table: {names_shown(list(self.items.columns))}.")
         return " ".join(told)
@@ -144,6 +146,11 @@ def paths_of(tallies: Sequence[Tally]) -> list[str]:
         return in_list, "metadata" not in path, path.count(".")
 
     return sorted(paths, key=rank)
+
+
+def scores_of(drafts: Sequence[Draft]) -> list[str]:
+    """Names of the scores that records hold."""
+    return list(dict.fromkeys(name for draft in drafts for name in draft.scores))
 
 
 def names_shown(names: Sequence[str]) -> str:
@@ -179,7 +186,7 @@ def resolve(column: str, path: Path, drafts: Sequence[Draft], context: Context) 
     if drafts and all(value is MISSING for value in values):
         raise PairingError(
             f"{column}={name!r} must be found in the records, but is in none of {len(drafts)}."
-            + _nearest(name, context)
+            + _nearest(name, context, scores_of(drafts))
             + " "
             + context.there_is(drafts)
         )
@@ -187,14 +194,14 @@ def resolve(column: str, path: Path, drafts: Sequence[Draft], context: Context) 
     return _extracted(column, path, values, drafts) if isinstance(path, Extract) else values
 
 
-def _nearest(name: str, context: Context) -> str:
-    known = [*paths_of(context.tallies), *(context.items.columns if context.items else ())]
+def _nearest(name: str, context: Context, scores: Sequence[str]) -> str:
+    known = [*paths_of(context.tallies), *(context.items.columns if context.items else ()), *scores]
     near = get_close_matches(name, known, n=1, cutoff=0.8)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _candidate(column: str, name: str, draft: Draft, context: Context) -> Any:
-    """Look a name up: a column already known, then item table and record, which must not differ."""
+    """Look a name up: a column already known, then item table and record, which must not differ, then scores."""
     own = draft.fields.get(name) if name in schema.NAMES or name in draft.fields else None
     if name == "source":
         return draft.source
@@ -215,7 +222,20 @@ def _candidate(column: str, name: str, draft: Draft, context: Context) -> Any:
         return raw
     if own is not None:
         return own
-    return context.tallies[draft.file].file if name == "file" else MISSING
+    if name == "file":
+        return context.tallies[draft.file].file
+    return next((draft.scores[each] for each in names_meant(name) if each in draft.scores), MISSING)
+
+
+def names_meant(name: str) -> list[str]:
+    """Names of a score that a user may mean: as it is, or without what its column puts in front.
+
+    Examples
+    --------
+    >>> names_meant("value_json_choice.confidence")
+    ['value_json_choice.confidence', 'json_choice.confidence']
+    """
+    return [name, *(name.removeprefix(put) for put in ("score_", "value_") if name.startswith(put))]
 
 
 def _extracted(column: str, path: Extract, values: list[Any], drafts: Sequence[Draft]) -> list[str | None]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pairstats import schema
 from pairstats.errors import PairingError, listed
+from pairstats.readers.differing import PROBED_KEYS, PROBED_RECORDS, suggestion
 from pairstats.readers.drafts import Draft, Tally, as_text, leave_out
 from pairstats.readers.items import ItemTable
 from pairstats.readers.mapping import ORDER, Context, Path, from_siblings, name_of, resolve
@@ -196,8 +197,19 @@ def _planned_variant(item: str, items: ItemTable, columns: Mapping[str, Path]) -
         return None
 
 
-def merge_copies(drafts: Sequence[Draft], tallies: list[Tally]) -> list[Draft]:
+Raws = Callable[[Sequence[Draft]], Mapping[tuple[int, str], Any]]
+"""Raw contents of records by file and source, read again; for messages."""
+
+
+def merge_copies(drafts: Sequence[Draft], tallies: list[Tally], raws: Raws) -> list[Draft]:
     """Keep one of every reply that was logged twice; refuse different replies under one key.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+    tallies : list of Tally
+    raws : callable
+        Gives the raw records of drafts, where a message must say how they differ.
 
     Raises
     ------
@@ -217,7 +229,8 @@ def merge_copies(drafts: Sequence[Draft], tallies: list[Tally]) -> list[Draft]:
         _check_same(other, draft)
         tallies[draft.file].merged += 1
     if clashes:
-        raise PairingError(_clash(clashes))
+        one_model = len({draft.fields["model"] for draft in drafts}) == 1
+        raise PairingError(_clash(clashes) + _how_they_differ(clashes, raws, one_model))
     return list(first.values())
 
 
@@ -239,4 +252,17 @@ def _clash(clashes: list[tuple[Draft, Draft]]) -> str:
         f"A key must be one reply, but {len(clashes)} records repeat one: {one.source} and {other.source} "
         f"are both ({key}). If they are presentations, repeats, conditions, runs or models, say so with "
         "variant=, repeat=, condition=, run= or model=; otherwise read one of them only."
+    )
+
+
+def _how_they_differ(clashes: list[tuple[Draft, Draft]], raws: Raws, one_model: bool) -> str:
+    groups: dict[int, list[Draft]] = {}
+    for one, other in clashes:
+        group = groups.setdefault(id(one), [one])
+        if len(group) < PROBED_RECORDS:
+            group.append(other)
+    probed = list(groups.values())[:PROBED_KEYS]
+    found = raws([draft for group in probed for draft in group])
+    return suggestion(
+        [[found.get((draft.file, draft.source)) for draft in group] for group in probed], one_model
     )

@@ -25,7 +25,7 @@ def progress_bar(files: Sequence[Given], wanted: bool | None) -> Iterator[Given]
         yield from files
         return
     start, bar, task = time.monotonic(), None, None
-    sizes = [given.file.path.stat().st_size for given in files]
+    sizes = [0 if given.unread else given.file.path.stat().st_size for given in files]
     try:
         for number, given in enumerate(files):
             if bar is None and (wanted or time.monotonic() - start > PATIENCE):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -10,8 +9,8 @@ from typing import Any, Protocol
 
 from pairstats import schema
 from pairstats.errors import PairingError, ReadError, listed
-from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, is_nan
-from pairstats.readers.mapping import names_shown, paths_of
+from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, is_nan, leave_out
+from pairstats.readers.mapping import names_meant, names_shown, paths_of, scores_of
 
 RESCORED = "score_answers"
 """Column of the score by `answers=`, where `score=` names another as the primary one."""
@@ -36,8 +35,12 @@ class Format(Protocol):
 
 
 def choose_score(
-    drafts: Sequence[Draft], wanted: str | None, tallies: Sequence[Tally], rescored: bool
-) -> None:
+    drafts: Sequence[Draft],
+    wanted: str | None,
+    tallies: list[Tally],
+    rescored: bool,
+    keep_going: bool = False,
+) -> list[Draft]:
     """Put the primary score in ``score`` and the others in ``score_<name>``, as numbers or null.
 
     Parameters
@@ -45,16 +48,26 @@ def choose_score(
     drafts : sequence of Draft
     wanted : str or None
         Name of the primary score, or a dotted path to it.
-    tallies : sequence of Tally
+    tallies : list of Tally
     rescored : bool
         Whether `answers=` will score the replies, so that no primary score need be named.
+    keep_going : bool, default False
+        Whether records whose score is no number are left out, and counted.
+
+    Returns
+    -------
+    list of Draft
 
     Raises
     ------
     PairingError
         When records hold several scores and none is named, or the one named is not there.
+    ReadError
+        When a score is no number.
     """
-    names = list(dict.fromkeys(name for draft in drafts for name in draft.scores))
+    names = scores_of(drafts)
+    if wanted is not None and all(draft.found.get(wanted, MISSING) is MISSING for draft in drafts):
+        wanted = next((name for name in names_meant(wanted) if name in names), wanted)
     if wanted is None and len(names) > 1 and not rescored:
         raise PairingError(
             f"`score` must name the primary score, since the records hold {len(names)}: {', '.join(names)}. "
@@ -70,9 +83,46 @@ def choose_score(
             draft.scores[wanted] = None if (v := draft.found.get(wanted)) is MISSING else v
         names.append(wanted)
     primary = wanted if wanted is not None or rescored else (names[0] if names else None)
-    for draft in drafts:
-        _place_scores(draft, primary, tallies[draft.file])
-    _rename_unbounded(drafts, [column_of(name) for name in names if name != primary])
+    faults = [_place_scores(draft, primary, tallies[draft.file]) for draft in drafts]
+    if any(faults) and not keep_going:
+        raise ReadError(next(filter(None, faults)) + f". {_LEAVE_OUT}")
+    kept = leave_out(zip(drafts, faults, strict=True), tallies)
+    _rename_unbounded(kept, [column_of(name) for name in names if name != primary])
+    return kept
+
+
+_LEAVE_OUT = "Correct it, or pass keep_going=True to leave such records out and count them."
+
+
+def leave_out_of_range(
+    drafts: Sequence[Draft], score_range: tuple[float, float], tallies: list[Tally]
+) -> list[Draft]:
+    """Leave out, and count, the records with a score outside its range.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+        With their scores in place.
+    score_range : tuple of float
+    tallies : list of Tally
+
+    Raises
+    ------
+    ReadError
+        When these are most of the records with that score: then the range is wrong, not the records.
+    """
+    low, high = score_range
+    why: dict[int, str] = {}
+    for name in dict.fromkeys(name for draft in drafts for name in draft.fields if schema.is_score(name)):
+        scored = [(place, v) for place, d in enumerate(drafts) if (v := d.fields.get(name)) is not None]
+        outside = {place: value for place, value in scored if schema.within(value, score_range) is None}
+        if 2 * len(outside) > len(scored):
+            raise ReadError(
+                f"{name!r} must lie in [{low:g}, {high:g}], but {len(outside)} of {len(scored)} do not: "
+                f"{listed(list(outside.values()))}. So many are no slip: declare their range, score_range=(0, 100)."
+            )
+        why |= {p: f"{name} outside [{low:g}, {high:g}]: {value:g}" for p, value in outside.items()}
+    return leave_out(((draft, why.get(place)) for place, draft in enumerate(drafts)), tallies)
 
 
 def column_of(name: str) -> str:
@@ -80,35 +130,44 @@ def column_of(name: str) -> str:
     return name if name.startswith("score_") else f"score_{name}"
 
 
-def _place_scores(draft: Draft, primary: str | None, tally: Tally) -> None:
-    scored = {name: _number(value, name, draft, tally) for name, value in draft.scores.items()}
+def _place_scores(draft: Draft, primary: str | None, tally: Tally) -> str | None:
+    """Write the scores of a record into its columns; give a reason where one is no number."""
+    broken = next(((n, v) for n, v in draft.scores.items() if not _is_number(v)), None)
+    if broken is not None:
+        return f"score {broken[0]!r} of {draft.source} must be a number, but is {str(broken[1])[:60]!r}"
+    scored = {name: _number(value, tally) for name, value in draft.scores.items()}
     if draft.fields["status"] in schema.MISSING:
         # A platform that scores a failed call 0 has not measured the model.
         tally.score_ignored_on_error += any(value is not None for value in scored.values())
         scored = dict.fromkeys(scored)
     for name, value in scored.items():
         draft.fields["score" if name == primary else column_of(name)] = value
+    return None
 
 
-def _number(value: Any, name: str, draft: Draft, tally: Tally) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        with contextlib.suppress(ValueError):
-            value = float(value)
-    if not isinstance(value, bool | int | float):
-        raise ReadError(f"Score {name!r} must be a number, but {draft.source} has {value!r}.")
-    if is_nan(value):
+def _is_number(value: Any) -> bool:
+    if value is None or isinstance(value, bool):
+        return True
+    try:
+        return isinstance(value, str | int | float) and float(value) is not None
+    except (ValueError, OverflowError):
+        return False
+
+
+def _number(value: Any, tally: Tally) -> float | None:
+    """Score as a number; NaN is null, and counted."""
+    number = None if value is None else float(value)
+    if number is not None and is_nan(number):
         tally.nan_to_null += 1
         return None
-    return float(value)
+    return number
 
 
 def _rename_unbounded(drafts: Sequence[Draft], columns: Sequence[str]) -> None:
     """Call a further score ``value_<name>`` where it leaves [0, 1]: it is a measurement, not a score."""
     for column in columns:
         values = [v for draft in drafts if (v := draft.fields.get(column)) is not None]
-        if values and not (min(values) >= 0 and max(values) <= 1):
+        if any(schema.within(value, (0.0, 1.0)) is None for value in values):
             for draft in drafts:
                 if column in draft.fields:
                     draft.fields["value_" + column.removeprefix("score_")] = draft.fields.pop(column)
@@ -224,9 +283,9 @@ def scale_confidence(
         except (TypeError, ValueError):
             value = math.nan
         value /= 100.0 if percent else _scale_of(draft, scale)
-        if not 0 <= value <= 1:
-            tallies[draft.file].confidence_out_of_range += 1
-        draft.fields["confidence"] = value if 0 <= value <= 1 else None
+        probability = schema.within(value, (0.0, 1.0))
+        tallies[draft.file].confidence_out_of_range += probability is None
+        draft.fields["confidence"] = probability
 
 
 def _scale_of(draft: Draft, scale: float | Mapping[str, float]) -> float:

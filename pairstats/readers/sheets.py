@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -21,10 +21,14 @@ import zstandard
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import LONGEST_LINE, LeftOut, RunFile
 from pairstats.readers.excel import is_workbook, open_workbook
-from pairstats.readers.jsonlines import first_objects, objects, parse
+from pairstats.readers.jsonlines import Broken, first_objects, objects, parse, parse_rows
 
 DELIMITERS = {",": "csv", "\t": "tsv", ";": "csv with semicolons", "|": "csv with bars"}
 SNIFFED_ROWS = 50
+MOST_BAD = 0.05
+"""Share of characters that may be no text where a file still is a table with some broken rows."""
+_NO_TEXT = re.compile("[\0\udc80-\udcff]")
+"""A NUL, and what stands for a byte that is not UTF-8."""
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[int, Row | LeftOut]]
@@ -97,8 +101,8 @@ def open_sheet(file: RunFile, *, keep_going: bool = False) -> Sheet:
         names, rows = _delimited(file, keep_going)
     else:
         raise ReadError(
-            f"{file.shown} must be a table in UTF-8 text, but is not UTF-8, or no delimiter gives its lines "
-            "the same columns. Save it as CSV in UTF-8, or as Parquet."
+            f"{file.shown} must be a table in UTF-8 text, but {why_no_table(file)}. Save it as CSV in UTF-8, or "
+            "as Parquet."
         )
     twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
     if twice:
@@ -109,19 +113,22 @@ def open_sheet(file: RunFile, *, keep_going: bool = False) -> Sheet:
     return Sheet(form, tuple(names), rows)
 
 
+def _text_of(head: bytes) -> str | None:
+    """Decode the beginning of a text file; a few bytes that are none are left to the rows that hold them."""
+    text = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode(head)
+    bad = len(_NO_TEXT.findall(text))
+    if bad and (bad > MOST_BAD * len(text) or _NO_TEXT.search(text.partition("\n")[0])):
+        return None
+    return text[: text.rfind("\n") + 1] or text
+
+
 def _delimiter(head: bytes) -> str | None:
     """Find the delimiter that gives the first lines the header's number of fields, two at least."""
-    try:
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
-    except UnicodeDecodeError:
-        return None
-    if "\0" in text:
-        return None
-    text = text[: text.rfind("\n") + 1] or text
+    text = _text_of(head)
     best: tuple[float, int, str] | None = None
-    for delimiter in DELIMITERS:
+    for delimiter in DELIMITERS if text else ():
         try:
-            rows = list(itertools.islice(_records(text, delimiter), SNIFFED_ROWS))
+            rows = list(itertools.islice(_records(text or "", delimiter), SNIFFED_ROWS))
         except csv.Error:
             continue
         if not rows or len(rows[0]) < 2:
@@ -130,6 +137,32 @@ def _delimiter(head: bytes) -> str | None:
         if (alike >= 0.5 or len(rows) == 1) and (best is None or (alike, len(rows[0])) > best[:2]):
             best = (alike, len(rows[0]), delimiter)
     return best[2] if best else None
+
+
+def why_no_table(file: RunFile) -> str:
+    """Say in a clause, with line and cause, why `form_of` finds no table in a file."""
+    head = file.head
+    if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "it is UTF-16, not UTF-8"
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+    except UnicodeDecodeError as error:
+        line = head.count(b"\n", 0, error.start) + 1
+        return f"line {line} has byte 0x{head[error.start]:02x} at offset {error.start}, which is not UTF-8"
+    if "\0" in text:
+        return f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} holds a NUL, as binary files do"
+    lines = text.splitlines()
+    delimiter = max(DELIMITERS, key=lambda each: lines[0].count(each) if lines else 0)
+    width = 0
+    for number, cells in _numbered(io.StringIO(text, newline=""), delimiter, file.shown):
+        if isinstance(cells, LeftOut):
+            return f"line {number} is {cells.reason}"
+        if not width and len(cells) < 2:
+            return "its first line has no delimiter, or one column only"
+        if width and len(cells) != width:
+            return f"line {number} has {len(cells)} fields where the first has {width}, and most lines do so"
+        width = len(cells)
+    return "its lines do not have the same columns"
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -164,27 +197,42 @@ _REPAIR = "Repair the row, or pass keep_going=True to leave broken rows out and 
 
 def csv_rows(file: RunFile, delimiter: str) -> Iterator[tuple[int, list[str] | LeftOut]]:
     """Yield first line and fields of every record that isn't blank; no word stands for a missing value."""
-    line = 1
-    with io.TextIOWrapper(file.open(), encoding="utf-8-sig", newline="") as text:
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
-        while True:
-            line = reader.line_num + 1
-            where = f"{file.shown}:{line}"
-            try:
-                cells = _next_record(reader)
-            except csv.Error as error:
-                yield line, LeftOut(where, f"not a table row ({error})")
-                continue
-            except (UnicodeDecodeError, EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
-                why = (
-                    "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "file damaged from here on"
-                )
-                yield line, LeftOut(where, why)
-                return
-            if cells is None:
-                return
-            if cells:
-                yield line, cells
+    with io.TextIOWrapper(file.open(), "utf-8-sig", errors="surrogateescape", newline="") as text:
+        yield from _numbered(text, delimiter, file.shown)
+
+
+def _numbered(text: TextIO, delimiter: str, shown: str) -> Iterator[tuple[int, list[str] | LeftOut]]:
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    while True:
+        line = reader.line_num + 1
+        where = f"{shown}:{line}"
+        try:
+            cells = _next_record(reader)
+        except csv.Error as error:
+            yield line, LeftOut(where, _bad_row(error, line, reader.line_num))
+            continue
+        except (EOFError, OSError, zlib.error, zstandard.ZstdError):
+            yield line, LeftOut(where, "file damaged from here on")
+            return
+        if cells is None:
+            return
+        bad = next((place for place, cell in enumerate(cells) if _NO_TEXT.search(cell)), None)
+        if bad is not None:
+            yield line, LeftOut(where, f"{_bad_text(cells[bad])} in field {bad + 1}")
+        elif cells:
+            yield line, cells
+
+
+def _bad_row(error: csv.Error, first: int, last: int) -> str:
+    if "unexpected end" in str(error):
+        return f"not a table row (a quote is opened and never closed, which takes lines {first} to {last})"
+    lines = f", which takes lines {first} to {last}" if last > first else ""
+    return f"not a table row ({error}{lines})"
+
+
+def _bad_text(cell: str) -> str:
+    found = _NO_TEXT.findall(cell)[0]
+    return "a NUL" if found == "\0" else f"byte 0x{ord(found) - 0xDC00:02x}, which is not UTF-8 text,"
 
 
 def _next_record(reader: Any) -> list[str] | None:
@@ -205,7 +253,13 @@ def _json_lines(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[]
 
 
 def _json_document(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
-    document = parse(file.read_bytes(), file.shown)
+    content = file.read_bytes()
+    try:
+        document = parse(content, file.shown)
+    except ReadError:
+        document = parse_rows(content)
+        if document is None:
+            raise
     rows = document if isinstance(document, list) else _rows_of_columns(document, file.shown)
     names = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
     return list(names), partial(_array_rows, file.shown, rows, keep_going)
@@ -215,10 +269,11 @@ def _array_rows(shown: str, rows: list[Any], keep_going: bool) -> Rows:
     for number, row in enumerate(rows, start=1):
         if isinstance(row, dict):
             yield number, row
-        elif keep_going:
-            yield number, LeftOut(f"{shown}:{number}", "not an object")
-        else:
-            raise ReadError(f"{shown}:{number} must be an object, but is {str(row)[:60]!r}. {_REPAIR}")
+            continue
+        why = row.why if isinstance(row, Broken) else f"is {str(row)[:60]!r}"
+        if not keep_going:
+            raise ReadError(f"{shown}:{number} must be an object, but {why}. {_REPAIR}")
+        yield number, LeftOut(f"{shown}:{number}", row.why if isinstance(row, Broken) else "not an object")
 
 
 def _is_columns(value: Any) -> bool:

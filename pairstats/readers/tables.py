@@ -19,7 +19,7 @@ from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, R
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import PROBED_LINES
 from pairstats.readers.maps import spread
-from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet
+from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet, why_no_table
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "question_id", "sample_id", "instance_id", "task_id", "qid", "id"),
@@ -104,7 +104,7 @@ class Profile:
         if cell is None:
             return self
         value = _score_or_none(cell)
-        if value is None or not 0 <= value <= 1:
+        if value is None or schema.within(value, (0.0, 1.0)) is None:
             other = self.first_other or f"{cell!r} ({where})"
             return replace(self, known=self.known + 1, first_other=other)
         word = isinstance(cell, bool) or (isinstance(cell, str) and cell.strip().lower() in RIGHT | WRONG)
@@ -127,12 +127,16 @@ class TableReader:
         """Take a table that holds decisions; decline prose, item tables and other platforms' JSON."""
         form = form_of(file)
         if not form:
-            return Declined("no table: not UTF-8, or lines without the same columns")
+            return Declined(f"no table: {why_no_table(file)}")
         try:
             sheet = spread(open_sheet(file, keep_going=True), DECISIVE)
         except ReadError as error:
             # A broken table is worth its error; JSON that is no table is some other platform's.
-            return Declined(str(error)) if form.startswith("json") else Recognized(form)
+            return (
+                Declined(str(error).removeprefix(f"{file.shown} "))
+                if form.startswith("json")
+                else Recognized(form)
+            )
         keys = {name.strip() for name in sheet.names}
         if form.startswith("json") and any(foreign <= keys for foreign in FOREIGN):
             return Declined("its keys are those of another platform")

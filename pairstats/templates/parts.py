@@ -20,6 +20,7 @@ from pairstats.shown import (
     by_estimand,
     cell_names,
     contrast_names,
+    level_text,
     meaning,
     plain,
     scale,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pairstats.results import Results
+
+RIGHT = ("estimate", "difference", "interval", "level", "p", "adjusted p", "families", "n", "missing")
+"""Columns of numbers."""
 
 MOST_ROWS = 200
 """Rows of a source table that a report shows; the file in the results folder has them all."""
@@ -74,7 +78,9 @@ def table(
     for row in rows:
         if group is not None and row[group] != heading:
             heading = row[group]
-            body.append(f'<tr><th class="group" colspan="{len(names)}">{escaped(heading)}</th></tr>')
+            body.append(
+                f'<tr><th class="group" colspan="{len(names)}"><span>{escaped(heading)}</span></th></tr>'
+            )
         cells = "".join(f"<td{kinds[name]}>{escaped(row[name])}</td>" for name in names)
         body.append(f"<tr>{cells}</tr>")
     rows_html = "".join(body)
@@ -162,6 +168,36 @@ def calibration(results: Results) -> Html:
     return table(rows, numeric=("mean", "right", "interval", "families", "n"), group="of")
 
 
+def sensitivity(results: Results) -> Html:
+    """Every comparison under every other way to analyse it, beside the registered one."""
+    others = results.sensitivity
+    if others is None or not len(others):
+        return Html("<p>The protocol asks for no other analysis.</p>")
+    from pairstats.figures.drawing import extremes
+
+    factors = [name for name in others.factors if name != "question"]
+    rows = []
+    for (question, contrast), every in others.frame.groupby(["question", "contrast"], sort=False):
+        part = extremes(every)
+        what = meaning(results.estimates, str(part["estimand"].iloc[0]))
+        shown = scale(part, what.percent, difference=True)
+        rows += [
+            {
+                "of": f"{question}, {what.label}: {contrast}",
+                "analysis": name,
+                "verdict": "",  # stands here; the cells fill it
+                **_cells(shown, row, paired=True),
+            }
+            for name, row in zip(cell_names(part, factors), as_rows(part), strict=True)
+        ]
+    more = len(others) - len(rows)
+    left = "" if not more else (
+        f" Of analyses that leave out one of many levels, the two that move a difference most are shown; {more} "
+        "more are in sensitivity.csv."
+    )  # fmt: skip
+    return Html(f"<p>None of these was registered.{left}</p>") + table(rows, numeric=RIGHT, group="of")
+
+
 def figures(results: Results) -> Html:
     """Every figure that the results allow, and why others are missing."""
     from pairstats.figures.drawing import sheets
@@ -199,7 +235,9 @@ def methods(results: Results) -> Html:
     tests = results.contrasts.frame
     notes = {
         "Intervals": _unique(frame["method"]),
-        "Confidence level": ", ".join(f"{100 * level:g} %" for level in _unique_numbers(frame["conf_level"])),
+        "Confidence level": ", ".join(
+            dict.fromkeys(level_text(level) for level in _unique_numbers(frame["conf_level"]))
+        ),
         "Resampled unit": f"family ({design['family']})" if design.get("family") else "family",
         "Paired in a family by": ", ".join(map(str, design.get("unit") or [])),
         "Tests": "exact sign-flip test over families, unless the note says otherwise" if len(tests) else "",
@@ -216,7 +254,7 @@ def methods(results: Results) -> Html:
 def provenance(results: Results) -> Html:
     """Versions and digests: what to compare when a number differs."""
     made = dict(results.provenance)
-    inputs = made.pop("input_sha256", None)
+    inputs, written = made.pop("input_sha256", None), made.pop("results_sha256", None)
     for shown_elsewhere in ("estimands", "contrasts", "deviations", "design"):
         made.pop(shown_elsewhere, None)
     pairs = {
@@ -224,9 +262,12 @@ def provenance(results: Results) -> Html:
         for name, value in made.items()
     }
     shown = _described(pairs)
-    if isinstance(inputs, Mapping):
-        return shown + table([{"file": name, "sha256": digest} for name, digest in inputs.items()])
-    return shown + _described({"input sha256": inputs or ""})
+    for head, digests in (("file that was read", inputs), ("file that was written", written)):
+        if isinstance(digests, Mapping):
+            shown += table([{head: name, "sha256": digest} for name, digest in digests.items()])
+        elif digests:
+            shown += _described({f"{head}, sha256": digests})
+    return shown
 
 
 def source(frame: pd.DataFrame | None, name: str) -> Html:
@@ -240,7 +281,11 @@ def source(frame: pd.DataFrame | None, name: str) -> Html:
         for row in as_rows(frame.head(MOST_ROWS))
     ]
     more = len(frame) - len(rows)
-    rest = Html(f"<p>and {more} more rows in {escaped(name)}</p>") if more else Html("")
+    rest = (
+        Html(f"<p>and {more} more {'row' if more == 1 else 'rows'} in {escaped(name)}</p>")
+        if more
+        else Html("")
+    )
     return table(rows) + rest
 
 
@@ -251,30 +296,38 @@ def _estimates_table(estimates: Estimates, *, paired: bool) -> Html:
     for estimand, part in by_estimand(estimates):
         what = meaning(estimates, estimand)
         shown = scale(part, what.percent, difference=paired)
-        for index, row in zip(part.index, as_rows(part), strict=True):
-            first, second = row["n_first_only"], row["n_second_only"]
-            value = "no results" if row["estimate"] is None else shown.value(row["estimate"])
-            rows.append({
-                "estimand": what.label,
-                "comparison" if paired else "cell": names[index],
-                "difference" if paired else "estimate": value,
-                "interval": shown.interval(row),
-                "p": p_text(row["p_value"]),
-                "adjusted p": p_text(row["p_adjusted"]),
-                "first : second": "" if first is None else f"{first} : {second}",
-                "families": _count(row["n_families"]),
-                "n": _count(row["n_units"]),
-                "missing": _count(row["n_missing"]),
-                "bounds of the missing": _bounds(shown, row),
-                "claim": row["claim"] or "",
-                "margin": "" if row["margin"] is None else shown.value(row["margin"]).lstrip("+"),
-                "verdict": row["verdict"] or "",
-                "registered": {True: "yes", False: "no"}.get(row["registered"], ""),
-                "method": row["method"] or "",
-                "note": row["note"] or "",
-            })  # fmt: skip
-    right = ("estimate", "difference", "interval", "p", "adjusted p", "families", "n", "missing")
-    return table(rows, numeric=right, group="estimand")
+        rows += [
+            {
+                "estimand": what.label, "comparison" if paired else "cell": names[index],
+                **_cells(shown, row, paired=paired),
+            }
+            for index, row in zip(part.index, as_rows(part), strict=True)
+        ]  # fmt: skip
+    return table(rows, numeric=RIGHT, group="estimand")
+
+
+def _cells(shown: Scale, row: Mapping[str, Any], *, paired: bool) -> dict[str, str]:
+    """What a table shows of one row of estimates, besides its name."""
+    first, second = row["n_first_only"], row["n_second_only"]
+    return {
+        "difference" if paired else "estimate":
+            "no results" if row["estimate"] is None else shown.value(row["estimate"]),
+        "interval": shown.interval(dict(row)),
+        "level": "" if row["conf_level"] is None else level_text(row["conf_level"]),
+        "p": p_text(row["p_value"]),
+        "adjusted p": p_text(row["p_adjusted"]),
+        "first : second": "" if first is None else f"{first} : {second}",
+        "families": _count(row["n_families"]),
+        "n": _count(row["n_units"]),
+        "missing": _count(row["n_missing"]),
+        "bounds of the missing": _bounds(shown, row),
+        "claim": row["claim"] or "",
+        "margin": "" if row["margin"] is None else shown.value(row["margin"]).lstrip("+"),
+        "verdict": row["verdict"] or "",
+        "registered": {True: "yes", False: "no"}.get(row["registered"], ""),
+        "method": row["method"] or "",
+        "note": row["note"] or "",
+    }  # fmt: skip
 
 
 def _bounds(shown: Scale, row: Mapping[str, Any]) -> str:
