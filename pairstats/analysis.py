@@ -14,7 +14,7 @@ import pandas as pd
 from pairstats._version import __version__
 from pairstats.answers import AnswerFormat
 from pairstats.calibration import calibration_curve
-from pairstats.errors import PairstatsError, ProtocolError, listed
+from pairstats.errors import PairstatsError, ProtocolError, counted, listed
 from pairstats.infer import Comparisons, compared, estimate
 from pairstats.panel import Panel
 from pairstats.protocol import (
@@ -281,10 +281,16 @@ def _declared(protocol: Protocol) -> list[str]:
 def _unexpected(protocol: Protocol, panel: Panel) -> list[str]:
     """Compare the records with the counts that the design expects."""
     expect = protocol.design.expect
-    known = {"families": protocol.design.family, "items": "item", "models": "model", "variants": "variant",
-             "conditions": "condition"}  # fmt: skip
-    counts = {name: len(panel.levels(known[name])) for name in expect}
-    return [f"expected {n} {name}, found {counts[name]}" for name, n in expect.items() if counts[name] != n]
+    known = {
+        "families": ("family", protocol.design.family), "items": ("item", "item"), "models": ("model", "model"),
+        "variants": ("variant", "variant"), "conditions": ("condition", "condition"),
+    }  # fmt: skip
+    counts = {name: len(panel.levels(known[name][1])) for name in expect}
+    return [
+        f"expected {counted(n, known[name][0])}, found {counts[name]}"
+        for name, n in expect.items()
+        if counts[name] != n
+    ]
 
 
 def described_estimands(rules: Sequence[EstimandRule]) -> dict[str, Any]:

@@ -191,6 +191,8 @@ class Trend:
 
 
 def _pair(first: str, second: str) -> Combination:
+    if first == second:
+        raise PairstatsError(f"A level cannot be compared with itself, but both sides are {first!r}.")
     return Combination(f"{first} - {second}", {(first,): 1.0, (second,): -1.0})
 
 

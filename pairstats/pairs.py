@@ -180,20 +180,18 @@ def compare(
         return Compared(row | {"n_families": 0, "note": joined([f"no results: {why}", *notes])}, combined)
     row |= _discordant(units, combined, chosen)
     if np.all(np.abs(sums.den - sums.den[:, :1]) < TIE):
-        totals: Totals | None = Totals(
-            sums.num @ combined.weights,
-            sums.den[:, 0],
-            combined.range(asked.estimand.bounds),
-            sums.families,
-        )
-        found = _shared(asked, sums, totals, comparison, notes)
-        weights = weight_notes(asked, units, columns, chosen, combined.weights, found)
-        found["note"] = joined([*weights, *([found["note"]] if found["note"] else [])])
-    else:
-        totals, found = None, _unshared(asked, sums, combined, notes)
-    row |= found
-    note = joined([*_parting(row), *filter(None, [row["note"]])])
-    return Compared(row | {"note": note}, combined, totals)
+        ends = combined.range(asked.estimand.bounds)
+        totals = Totals(sums.num @ combined.weights, sums.den[:, 0], ends, sums.families)
+        row |= _shared(asked, sums, totals, comparison, notes)
+        weights = weight_notes(asked, units, columns, chosen, combined.weights, row)
+        return Compared(_remarked(row, [*_parting(row), *weights]), combined, totals)
+    row |= _unshared(asked, sums, combined, notes)
+    return Compared(_remarked(row, _parting(row)), combined)
+
+
+def _remarked(row: dict[str, Any], remarks: Sequence[str]) -> dict[str, Any]:
+    """Put remarks before the note of a row."""
+    return row | {"note": joined([*remarks, *filter(None, [row["note"]])])}
 
 
 def _parting(row: Mapping[str, Any]) -> list[str]:

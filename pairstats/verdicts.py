@@ -354,8 +354,11 @@ def holds(judged: Judged) -> Callable[[Totals, float], bool]:
     verdict, claim, alpha = judged.compared.row["verdict"], judged.claim, judged.alpha
 
     def same(totals: Totals, estimate: float) -> bool:
-        if claim.by_margin:
+        if claim.by_margin and verdict in ("noninferior", "equivalent"):
             return margin_p(totals, claim) <= alpha
+        if claim.by_margin:
+            limits = FamilyInterval("cp").limits(totals, claim.level(alpha), "two-sided")
+            return limits.high < -claim.margins[0] if verdict == "inferior" else limits.low > claim.margins[1]
         alternative = judged.compared.row.get("alternative") or "two-sided"
         reached = sign_flip(totals.num, alternative=alternative).p_value <= alpha
         return reached and (estimate > 0 if verdict == "superior" else estimate < 0)

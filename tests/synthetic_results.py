@@ -122,7 +122,7 @@ def counts(models: Sequence[str] = MODELS) -> pd.DataFrame:
 
 
 def other_analyses(levels: int = 3) -> Estimates:
-    """One claim under four kinds of analysis, of which one leaves out a level at a time; intervals differ in level."""
+    """One claim under several analyses, of which one leaves out a level at a time; interval levels differ."""
     names = [
         "as registered",
         "no answer is missing",

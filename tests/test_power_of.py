@@ -19,9 +19,9 @@ from pairstats.numeric.copula import both_right
 from pairstats.numeric.power import mcnemar_power
 from pairstats.pairs import Combined, Compared
 from pairstats.power import COLUMNS, power_of
-from pairstats.protocol.power_rule import PowerRule
 from pairstats.power.studies import claim_p_many, covered_by
 from pairstats.protocol import Protocol, load_protocol
+from pairstats.protocol.power_rule import PowerRule
 from pairstats.verdicts import Claim, judge
 
 TOML = """
@@ -301,7 +301,7 @@ def test_power_curve(tmp_path: Path) -> None:
     curves = [line.get_ydata() for line in ax.lines[1:]]
     expected = [part["power"].tolist() for _, part in made.frame.groupby("copies")]
     assert [list(curve) for curve in curves] == expected
-    assert {text.get_text() for text in ax.texts} == {"1 copies", "2 copies"}
+    assert {text.get_text() for text in ax.texts} == {"1 copy", "2 copies"}
     assert power_curve(made.frame, across="copies").axes[0].get_xlabel() == "copies"
     with pytest.raises(PairstatsError, match="at least one simulated contrast"):
         power_curve(made.frame.assign(power=math.nan))

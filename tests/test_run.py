@@ -175,9 +175,15 @@ def test_a_protocol_over_a_plain_table(tmp_path: Path) -> None:
 
 
 def test_unmet_expectations_are_deviations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = small(tmp_path, "[design]\nexpect = { families = 20, models = 2 }\n")
+    path = small(tmp_path, "[design]\nexpect = { families = 20, models = 2, variants = 2, conditions = 1 }\n")
     assert cli.main(["run", str(path), "-o", str(tmp_path / "out"), "--no-report"]) == 1
-    assert "Deviation from the protocol: expected 20 families, found 12" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Deviation from the protocol: expected 20 families, found 12" in out
+    assert "Deviation from the protocol: expected 2 variants, found 1" in out
+    assert out.count("Deviation") == 2
+    path.write_text(path.read_text().replace("families = 20", "families = 1"))
+    assert cli.main(["run", str(path), "-o", str(tmp_path / "out"), "--no-report"]) == 1
+    assert "expected 1 family, found 12" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,8 @@ def test_a_protocol_judges_about_as_many_against_a_margin(tmp_path: Path) -> Non
         '[[records.source]]\npath = "runs.csv"\nmap = { family = "family", category = "category" }\n'
         '[[estimand]]\nname = "identity"\nkind = "flip_rate"\nwhere = { category = "identity" }\n'
         '[[estimand]]\nname = "control"\nkind = "flip_rate"\nwhere = { category = "control" }\n'
-        '[[contrast]]\nname = "C3"\nestimand = "identity"\nminus = "control"\nclaim = "noninferiority"\nmargin = 0.08\n'
+        '[[contrast]]\nname = "C3"\nestimand = "identity"\nminus = "control"\n'
+        'claim = "noninferiority"\nmargin = 0.08\n'
     )
     row = next(iter(run_protocol(path, tmp_path / "out", report=False).contrasts))
     assert row["contrast"] == "identity - control"

@@ -237,10 +237,9 @@ def test_max_t_uses_the_joint_law_of_endpoints_on_the_same_families() -> None:
     base = rng.choice([-1, 0, 1], 12, p=[0.1, 0.4, 0.5])
     endpoints = [base.tolist(), np.clip(base + rng.choice([0, 1], 12), -1, 1).tolist()]
     names = tuple(f"f{i}" for i in range(12))
-    each = [
-        Compared({**made(d).row, "alternative": "two-sided"}, NOTHING, Totals(np.array(d, float), np.ones(12), (-1.0, 1.0), names))
-        for d in endpoints
-    ]  # fmt: skip
+    totals = [Totals(np.array(d, float), np.ones(12), (-1.0, 1.0), names) for d in endpoints]
+    rows = [{**made(d).row, "alternative": "two-sided"} for d in endpoints]
+    each = [Compared(row, NOTHING, total) for row, total in zip(rows, totals, strict=True)]
     found = [j.compared.row["p_adjusted"] for j in judge(each, [Claim()] * 2, method="max-t")]
     # By enumeration of all sign vectors: the largest standardized sum, stepping down.
     table = np.array(endpoints, float).T
@@ -254,3 +253,14 @@ def test_max_t_uses_the_joint_law_of_endpoints_on_the_same_families() -> None:
     assert found[second] == pytest.approx(p_second)
     with pytest.raises(PairstatsError, match="Take holm"):
         judge([*each, made([1.0] * 9)], [Claim()] * 3, method="max-t")
+
+
+def test_a_loss_beyond_the_margin_has_a_tipping_point_of_its_own() -> None:
+    first, second = "0" * 60 + "1" * 20 + "-" * 6, "1" * 80 + "1" * 6
+    turned, said = tipped(first, second, Claim("noninferiority", 0.1))
+    assert (turned, said) == (None, "inferior even if all 6 missing answers went against it")
+
+
+def test_a_level_is_not_compared_with_itself() -> None:
+    with pytest.raises(PairstatsError, match="compared with itself"):
+        ps.contrast(panel("10", "01"), ps.Mean(), ps.Versus("model", "a", "a"))
