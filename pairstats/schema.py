@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -287,7 +288,9 @@ def _clipped(table: pa.Table, score_range: tuple[float, float]) -> pa.Table:
 
 
 def _rows(mask: Any) -> list[int]:
-    return pc.indices_nonzero(pc.fill_null(mask, False)).to_pylist()
+    """Rows where the mask holds. NumPy finds them: some releases of Arrow crash on an empty chunked mask."""
+    rows: list[int] = np.flatnonzero(np.asarray(pc.fill_null(mask, False), dtype=bool)).tolist()
+    return rows
 
 
 def _at(rows: Sequence[int], table: pa.Table) -> str:
