@@ -17,7 +17,7 @@ from conftest import ROOT
 from synthetic_results import write_results
 
 import pairstats
-from pairstats import cli
+from pairstats import Estimates, cli
 from pairstats.records import load_records
 
 RAW = ROOT / "records" / "rule_conflicts" / "raw"
@@ -504,3 +504,19 @@ def test_a_file_of_others_is_written_over_by_force_only(
     status, said, _ = run(capsys, *words, "--json")
     found = json.loads(said)
     assert (status, found["unscored"], len(found["notes"])) == (0, 1, 1)
+
+
+def test_fill_refuses_a_table_that_was_changed_after_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = ROOT / "analyses" / "rule_conflicts" / "protocol.toml"
+    assert run(capsys, "run", study, "-o", tmp_path / "out", "--no-report")[0] == 0
+    table = tmp_path / "out" / "estimates.parquet"
+    changed = Estimates.load(table)
+    Estimates(changed.frame.assign(estimate=0.36), changed.factors, changed.provenance).to_parquet(table)
+    article = tmp_path / "article.md"
+    article.write_text("{{ brier.estimate }}\n")
+    status, _, err = run(capsys, "fill", article, "--results", tmp_path / "out", "-o", tmp_path / "b.md")
+    assert status == 2
+    assert not (tmp_path / "b.md").exists()
+    assert "was changed afterwards" in err

@@ -19,6 +19,7 @@ Numbers that must stay as they were typed are checked, and never silently replac
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pairstats.errors import PairstatsError, listed, one_of
 from pairstats.fill.values import NUMERIC, ROUNDINGS, Faults, Rows, Writer, named_rows
 from pairstats.outputs import check_file
-from pairstats.results import Results
+from pairstats.results import ESTIMATES, Results
 
 MARKER = re.compile(r"<!--\s*check:\s*(?P<expression>[^\n]+?)\s*=\s*(?P<typed>[-+\u2212]?[\d.,]+)\s*%?\s*-->")
 CODE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<!--.*?-->", re.DOTALL)
@@ -126,6 +127,7 @@ def fill_article(
         raise PairstatsError(f"{path} must be text in UTF-8, but is not: {error}.") from error
     if not isinstance(results, Results):
         results = Results.load(results)
+    _refuse_altered(results)
     filled, count, faults = fill_text(text, results, rounding=rounding)
     if faults:
         lines = "\n".join(f"{path}:{line}: {message}" for line, message in faults)
@@ -255,3 +257,14 @@ def _line_of(error: BaseException) -> int:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line
+
+
+def _refuse_altered(results: Results) -> None:
+    """Raise where the table of estimates is not the one that the run wrote."""
+    file = results.folder / ESTIMATES
+    recorded = (results.provenance.get("results_sha256") or {}).get(ESTIMATES)
+    if recorded is not None and hashlib.sha256(file.read_bytes()).hexdigest() != recorded:
+        raise PairstatsError(
+            f"{file} must be the table that the run wrote, but it was changed afterwards. Run the protocol "
+            "again; `pairstats verify` says what differs."
+        )
