@@ -13,7 +13,7 @@ from pairstats.analysis import Analysis, Progress, analyse
 from pairstats.errors import PairstatsError, ProtocolError
 from pairstats.outputs import check_parent
 from pairstats.protocol import Protocol, ProtocolFile, load_protocol, read_protocol
-from pairstats.protocol.lock import broken, checksums, read_lock
+from pairstats.protocol.lock import broken, checksums, foreseeable, read_lock
 from pairstats.protocol.places import Fault
 from pairstats.result import Estimates, guarded
 
@@ -129,6 +129,7 @@ def check_protocol(path: str | Path) -> dict[str, Any]:
         "estimands": len(read.tables.sections["estimand"]),
         "contrasts": len(read.tables.sections["contrast"]),
         "frozen": None if lock is None else lock.frozen_at,
+        "foreseen": [] if read.faults else foreseeable(read.protocol()),
         "findings": found,
     }
 

@@ -229,3 +229,9 @@ def test_differences_of_meaning() -> None:
         "estimand b: removed, was defined",
         "estimand b.kind: removed, was brier",
     ]
+
+
+def test_check_tells_what_the_design_cannot_decide(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study.write_text(TEXT.replace("families = 12", "families = 5"))
+    assert cli.main(["check", str(study)]) == 0
+    assert "before the data: contrast C1: 5 families cannot support" in capsys.readouterr().out

@@ -36,6 +36,8 @@ def check(given: argparse.Namespace) -> int:
         print(what)
         for finding in found["findings"] if given.file.suffix == ".toml" else ():
             print(f"- {finding}")
+        for warning in found.get("foreseen", ()):
+            print(f"- before the data: {warning}")
     return FINDINGS if found["findings"] else OK
 
 
