@@ -212,7 +212,9 @@ def _add_results(commands: Any) -> None:
     diff.add_argument("second", type=Path)
     fill = _command(commands, "fill", "results.fill", "fill a write-up from a results folder")
     fill.add_argument("article", type=Path)
-    fill.add_argument("--results", type=Path, required=True)
+    fill.add_argument(
+        "--results", type=Path, default=Path("results"), help="results folder (default: results/)"
+    )
     _output(fill, "file to write")
     fill.add_argument("--rounding", choices=("half-even", "half-up"), default="half-even")
 
