@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pairstats._version import __version__
-
-OK, FINDINGS, USAGE = 0, 1, 2
+from pairstats.commands.common import OK, USAGE
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": (

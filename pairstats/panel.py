@@ -20,6 +20,7 @@ _BLANK = {"study": "", "run": "", "platform": "", "variant": "base", "condition"
 """What a null means in the columns of the key that have a default."""
 _IDS = frozenset(("study", "run", "platform", "family", "item", "variant", "model", "condition", "status"))
 POPULATIONS = ("families", "these_cases")
+NO_ANSWER_RULES = ("wrong", "missing")
 UNIT = ("item", "variant")
 APART = ("study", "run", "platform", "model", "condition")
 """Columns of the key, besides family, item, variant and repeat."""
@@ -82,7 +83,7 @@ class Panel:
         population: str | None = None,
         score_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        one_of("no_answer", no_answer, ("wrong", "missing"))
+        one_of("no_answer", no_answer, NO_ANSWER_RULES)
         one_of("population", population, (None, *POPULATIONS))
         cells = (cells,) if isinstance(cells, str) else tuple(cells)
         twice = sorted({name for name in cells if cells.count(name) > 1})
@@ -170,7 +171,7 @@ class Panel:
         """Make the same panel under another rule for replies without an answer."""
         if no_answer is None:
             return self
-        one_of("no_answer", no_answer, ("wrong", "missing"))
+        one_of("no_answer", no_answer, NO_ANSWER_RULES)
         return self._with(no_answer=no_answer)
 
     def by(self, cells: Sequence[str]) -> Panel:

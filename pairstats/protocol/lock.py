@@ -10,7 +10,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ def freeze(path: str | Path, *, timestamp: str | Path | None = None) -> Lock:
         )
     lock = Lock(
         sha256=protocol.digest,
-        content=json.loads(json.dumps(protocol.content, default=str)),
+        content=_as_json(protocol.content),
         records=checksums(protocol),
         frozen_at=datetime.now(UTC).isoformat(timespec="seconds"),
         git=_commit(protocol.path.parent),
@@ -135,7 +135,7 @@ def broken(protocol: Protocol, lock: Lock) -> list[str]:
 
     Record files that came after the freeze are no difference.
     """
-    now = json.loads(json.dumps(protocol.content, default=str))
+    now = _as_json(protocol.content)
     found = [f"protocol changed since it was frozen: {line}" for line in meaning_diff(lock.content, now)]
     if lock.sha256 != protocol.digest and not found:
         found.append("protocol changed since it was frozen")
@@ -174,6 +174,11 @@ def foreseeable(protocol: Protocol) -> list[str]:
     ]
 
 
+def _as_json(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Content as a lock holds it: dates and the like as text."""
+    return dict(json.loads(json.dumps(content, default=str)))
+
+
 def _refuse_undeclared(protocol: Protocol) -> None:
     design = protocol.content.get("design", {})
     absent = [name for name in MUST_BE_WRITTEN if name not in design]
@@ -186,17 +191,13 @@ def _refuse_undeclared(protocol: Protocol) -> None:
 def _stamped(lock: Lock, token: str | Path) -> Lock:
     file = Path(token)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    return Lock(**{**_as_dict(lock), "timestamp": {"file": file.name, "sha256": digest}})
+    return replace(lock, timestamp={"file": file.name, "sha256": digest})
 
 
 def _write(target: Path, lock: Lock) -> Lock:
-    content = {"pairstats_lock": FORMAT, **_as_dict(lock)}
+    content = {"pairstats_lock": FORMAT, **asdict(lock)}
     target.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return lock
-
-
-def _as_dict(lock: Lock) -> dict[str, Any]:
-    return asdict(lock)
 
 
 def _commit(folder: Path) -> str:

@@ -12,14 +12,13 @@ from pairstats.conditions import Condition
 from pairstats.errors import PairstatsError, listed
 from pairstats.infer import MISSING_RULES
 from pairstats.numeric.checks import check_level
-from pairstats.panel import POPULATIONS
+from pairstats.panel import NO_ANSWER_RULES, POPULATIONS
 from pairstats.protocol import build
 from pairstats.protocol.places import Fault
 from pairstats.protocol.tables import Table, Tables
 from pairstats.protocol.values import Design, IntervalRule, Sensitivity, Source
 from pairstats.readers.mapping import ORDER
 
-NO_ANSWER_RULES = ("wrong", "missing")
 NOT_CONSTANT = ("item", "status", "source", "score")
 """Columns that differ by record, so that no source may set them."""
 
