@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pairstats.records import Records, load_records
     from pairstats.repeat_verbs import copied_replies, framing_test, pass_rates, variance_parts
     from pairstats.report import write_report
+    from pairstats.rescoring import Rescored, rescore
     from pairstats.result import Estimates
     from pairstats.results import Results
     from pairstats.run import run_protocol
@@ -88,6 +89,7 @@ _HOME = {
     "Ratio": "estimands",
     "ReadError": "errors",
     "Records": "records",
+    "Rescored": "rescoring",
     "Results": "results",
     "SchemaError": "errors",
     "Share": "estimands",
@@ -135,6 +137,7 @@ _HOME = {
     "probability_better": "posterior_verbs",
     "rank": "ranking_verbs",
     "read_runs": "readers",
+    "rescore": "rescoring",
     "retest": "agreement_verbs",
     "review_curve": "agreement_verbs",
     "run_protocol": "run",

@@ -29,7 +29,9 @@ from pairstats.protocol import (
 from pairstats.protocol.values import ContrastRule, EstimandRule, Source
 from pairstats.readers import read_runs
 from pairstats.records import Records, concat_records
+from pairstats.rescoring import rescore
 from pairstats.result import Estimates, concat
+from pairstats.study import Table, study_tables
 from pairstats.tipping import tipping_point
 from pairstats.two_rates import two_rates
 from pairstats.verdicts import Judged, judge
@@ -45,6 +47,7 @@ class Analysis:
     ----------
     protocol : Protocol
     records : Records
+        `Rescored` where the protocol has a scorer.
     estimates : Estimates
         Single cells first, then contrasts.
     exploratory : Estimates or None
@@ -55,6 +58,8 @@ class Analysis:
     completeness : pandas.DataFrame
     blocks : pandas.DataFrame or None
         Completeness of every cell in every block, where the design has blocks.
+    tables : mapping of str to Estimates or DataFrame
+        What the script of the protocol adds; never registered.
     deviations : tuple of str
         Declared, and where the records differ from what the protocol expects.
     """
@@ -67,6 +72,7 @@ class Analysis:
     sensitivity: Estimates | None
     completeness: pd.DataFrame
     blocks: pd.DataFrame | None
+    tables: Mapping[str, Table]
     deviations: tuple[str, ...]
 
 
@@ -106,15 +112,21 @@ def analyse(protocol: Protocol, *, registered: bool = False, progress: Progress 
         sensitivity=others,
         completeness=panel.completeness(),
         blocks=_blocks(protocol, panel),
+        tables=_scripted(protocol, panel, progress),
         deviations=deviations,
     )
 
 
 def read_sources(protocol: Protocol) -> Records:
-    """Read all sources of a protocol into one table; paths are relative to the protocol's folder."""
+    """Read all sources of a protocol into one table, and score it again where the protocol has a scorer.
+
+    Paths are relative to the protocol's folder.
+    """
     answers = build_answers(protocol.answers)
     folder, score_range = protocol.path.parent, protocol.design.score_range
-    return concat_records([_read(source, folder, answers, score_range) for source in protocol.sources])
+    records = concat_records([_read(source, folder, answers, score_range) for source in protocol.sources])
+    scorer = protocol.scorer
+    return records if scorer is None else rescore(records, folder / scorer.file, function=scorer.function)
 
 
 def _read(
@@ -122,15 +134,22 @@ def _read(
 ) -> Records:
     paths = [source.path] if isinstance(source.path, str) else source.path
     columns: dict[str, Any] = {name: build_mapping(name, value) for name, value in source.map.items()}
+    extra = {name: build_mapping(name, value, "extra") for name, value in source.extra.items()}
     return read_runs(
         [folder / path for path in paths],
-        **columns,
+        **columns, extra=extra,
         set=source.set, score=source.score, filter=source.filter, reader=source.reader,
         confidence_scale=source.confidence_scale, answers=answers,
         options=None if source.options is None else build_mapping("options", source.options),
         items=None if source.items is None else folder / source.items, planned=source.planned,
         exclude=source.exclude, score_range=(score_range[0], score_range[1]), progress=False,
     )  # fmt: skip
+
+
+def _scripted(protocol: Protocol, panel: Panel, progress: Progress | None) -> dict[str, Table]:
+    if protocol.script is not None:
+        _step(progress, "running the script")
+    return study_tables(protocol, panel)
 
 
 def make_panel(protocol: Protocol, records: Any) -> Panel:

@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         r"pairstats normalize runs/ --family 'item~^(\w+)-' --variant 'item~-(\w+)$' -o records.parquet",
         "pairstats normalize small=a.jsonl large=b.jsonl --family item --filter strict-match -o records.parquet",
     ),
+    "rescore": ("pairstats rescore records.parquet my_scorer.py -o rescored.parquet --changes changes.csv",),
     "check": ("pairstats check records.parquet", "pairstats check protocol.toml"),
     "power": ("pairstats power protocol.toml --families 50 100 200 -o power/",),
     "freeze": ("pairstats freeze protocol.toml",),
@@ -37,6 +38,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 FINDING: dict[str, str] = {
     "run": "the records depart from the protocol (a [[deviation]], or counts other than [design] expect)",
     "normalize": "records were left out (--keep-going)",
+    "rescore": "values changed",
     "check": "the file has faults, or the lock of a protocol does not hold",
     "freeze": "the planned design cannot support a claim",
     "verify": "a number, or a file, is not what the records give",
@@ -162,6 +164,14 @@ def _add_records(commands: Any) -> None:
     normalize.add_arguments(
         _command(commands, "normalize", "normalize.run", "read raw run files into one table of records")
     )
+    rescore = _command(
+        commands, "rescore", "rescore.run", "score stored replies again with a function of your own"
+    )
+    rescore.add_argument("records", type=Path, help="records (.parquet, .csv) with the replies")
+    rescore.add_argument("scorer", type=Path, help="Python file that defines score(row); it is run")
+    rescore.add_argument("--function", default="score", help="its function (default: score)")
+    rescore.add_argument("--changes", type=Path, help="CSV file to write every change to")
+    _output(rescore, "records file to write (.parquet or .csv)")
     check = _command(
         commands, "check", "study.check", "check a records or a protocol file, all faults at once"
     )
@@ -191,6 +201,9 @@ def _add_study(commands: Any) -> None:
         "--exit-verdict", action="store_true",
         help="exit 10, 11, 12 for equivalent, inconclusive, not estimable; the worst contrast wins",
     )  # fmt: skip
+    run.add_argument(
+        "--figures", type=Path, metavar="FOLDER", help="also draw the figures there, as PNG and CSV"
+    )
     run.add_argument("--no-report", action="store_true", help="tables only, no figures and no report")
 
 

@@ -15,6 +15,8 @@ import pyarrow as pa
 from pairstats.errors import PairstatsError, counted, listed
 from pairstats.result import Estimates
 from pairstats.shown import cells_of, contrasts_of
+from pairstats.study import FOLDER as STUDY
+from pairstats.study import Table, read_tables
 
 T = TypeVar("T")
 ESTIMATES = "estimates.parquet"
@@ -45,6 +47,8 @@ class Results:
         Which reader read which file; which records were left out, and why.
     provenance : mapping
         What made the numbers.
+    tables : mapping of str to Estimates or pandas.DataFrame
+        What the protocol's own script added.
     """
 
     folder: Path
@@ -55,6 +59,7 @@ class Results:
     ledger: pd.DataFrame | None = None
     left_out: pd.DataFrame | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: str | Path) -> Results:
@@ -93,6 +98,7 @@ class Results:
             ledger=_table(folder, "ledger"),
             left_out=_table(folder, "left_out"),
             provenance=_provenance(folder, estimates),
+            tables=_undamaged(folder / STUDY, read_tables),
         )
 
     @property

@@ -13,9 +13,12 @@ from pairstats.analysis import Analysis, Progress, analyse
 from pairstats.errors import PairstatsError, ProtocolError
 from pairstats.outputs import check_parent
 from pairstats.protocol import Protocol, ProtocolFile, load_protocol, read_protocol
-from pairstats.protocol.lock import broken, checksums, foreseeable, read_lock
+from pairstats.protocol.lock import broken, checksums, foreseeable, read_lock, scripts_of
 from pairstats.protocol.places import Fault
+from pairstats.rescoring import Rescored
 from pairstats.result import Estimates, guarded
+from pairstats.study import FOLDER as STUDY
+from pairstats.study import Table, study_figures, write_tables
 
 if TYPE_CHECKING:
     from pairstats.results import Results
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
 STEPS = ("reading", "estimating", "comparing", "drawing", "reporting")
 EXPLORATORY = "exploratory"
 PROVENANCE = "provenance.json"
-_STALE_FOLDERS = ("figures", EXPLORATORY)
-_STALE_STEMS = ("calibration", "sensitivity", "completeness_by_block")
+_STALE_FOLDERS = ("figures", EXPLORATORY, STUDY)
+_STALE_STEMS = ("calibration", "sensitivity", "completeness_by_block", "rescored")
 
 
 def run_protocol(
@@ -32,6 +35,7 @@ def run_protocol(
     output: str | Path,
     *,
     report: bool = True,
+    figures: str | Path | None = None,
     unlocked: bool = False,
     progress: Progress | None = None,
 ) -> Results:
@@ -48,6 +52,8 @@ def run_protocol(
         Folder for the results; what an earlier run wrote there is replaced.
     report : bool, default True
         Whether to draw figures and write ``report.html``.
+    figures : str or Path, optional
+        A further folder for the figures (PNG, and the CSV each was drawn from), as a study keeps them.
     unlocked : bool, default False
         Run although the lock does not hold; every row is then unregistered.
     progress : callable, optional
@@ -77,15 +83,32 @@ def run_protocol(
     registered = not unlocked and _lock_holds(protocol)
     analysis = analyse(protocol, registered=registered, progress=progress)
     write_analysis(analysis, output)
+    if report or figures is not None:
+        _step(progress, "drawing")
+        _draw(analysis, output, report, figures)
     if report:
-        from pairstats.figures import draw
         from pairstats.report import write_report
 
-        _step(progress, "drawing")
-        draw(Results.load(output), output / "figures")
         _step(progress, "reporting")
         write_report(output, output / "report.html")
     return Results.load(output)
+
+
+def _draw(analysis: Analysis, output: Path, report: bool, figures: str | Path | None) -> None:
+    """Draw what the results allow and what the script adds, into the results and into a further folder."""
+    from pairstats.figures import draw
+    from pairstats.results import Results
+
+    known: dict[str, Table] = {**analysis.tables, "estimates": analysis.estimates}
+    known["completeness"] = analysis.completeness
+    if analysis.calibration is not None:
+        known["calibration"] = analysis.calibration
+    more = study_figures(analysis.protocol, known)
+    results = Results.load(output)
+    if report:
+        draw(results, output / "figures", more=more)
+    if figures is not None:
+        draw(results, figures, ("png",), more=more)
 
 
 def _lock_holds(protocol: Protocol) -> bool:
@@ -135,8 +158,13 @@ def check_protocol(path: str | Path) -> dict[str, Any]:
 
 
 def _absent(read: ProtocolFile) -> list[Fault]:
-    """Faults at sources whose files are not there."""
-    faults = []
+    """Faults at sources and scripts whose files are not there."""
+    faults = [
+        table.fault(f"there is no file {table.value.file}", "file")
+        for section in ("scorer", "script")
+        for table in read.tables.named(section)
+        if not (read.path.parent / table.value.file).is_file()
+    ]
     for table in read.tables.named("records.source"):
         for key in ("path", "items"):
             value = getattr(table.value, key)
@@ -168,6 +196,9 @@ def write_analysis(analysis: Analysis, output: Path) -> None:
     frames = {
         "completeness": analysis.completeness, "ledger": records.ledger, "left_out": records.left_out,
     } | ({} if analysis.blocks is None else {"completeness_by_block": analysis.blocks})  # fmt: skip
+    if isinstance(records, Rescored):
+        frames["rescored"] = records.changes.astype({"before": "string", "after": "string"})
+    write_tables(analysis.tables, output / STUDY)
     for name, frame in frames.items():
         frame.to_parquet(output / f"{name}.parquet", index=False)
         guarded(frame).to_csv(output / f"{name}.csv", index=False, lineterminator="\n")
@@ -187,6 +218,8 @@ def _copy_protocol(protocol: Protocol, output: Path) -> None:
     lock = protocol.path.with_suffix(".lock")
     if lock.exists():
         shutil.copyfile(lock, output / "protocol.lock")
+    for name in scripts_of(protocol):
+        shutil.copyfile(protocol.path.parent / name, output / Path(name).name)
     (output / "records.sha256.json").write_text(_json(checksums(protocol)), encoding="utf-8")
 
 

@@ -47,8 +47,9 @@ def run(given: argparse.Namespace) -> int:
 
     with progress(STEPS) as step:
         results = run_protocol(
-            given.protocol, given.output, report=not given.no_report, unlocked=given.unlocked, progress=step
-        )
+            given.protocol, given.output, report=not given.no_report, figures=given.figures,
+            unlocked=given.unlocked, progress=step,
+        )  # fmt: skip
     from pairstats.words import findings
 
     said = findings(results.estimates, completeness=results.completeness)

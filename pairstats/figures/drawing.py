@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,14 +48,15 @@ class Sheet:
         Name of its files, without an ending.
     title : str
         What it shows, for a heading.
-    source : Estimates or pandas.DataFrame
+    source : Estimates, pandas.DataFrame or None
+        None where a figure of a script does not know.
     make : callable
         Draws it.
     """
 
     name: str
     title: str
-    source: Estimates | pd.DataFrame
+    source: Estimates | pd.DataFrame | None
     make: Callable[[], Figure]
 
 
@@ -78,6 +80,7 @@ def draw(
     formats: Sequence[str] = ("png", "svg"),
     *,
     labels: Labels | None = None,
+    more: Mapping[str, Figure] | None = None,
     force: bool = False,
 ) -> Drawn:
     """Write every figure that the results allow, each with the CSV it was drawn from.
@@ -93,6 +96,8 @@ def draw(
         PNG has 300 dots an inch; the same results give the same bytes.
     labels : mapping, optional
         What estimands and cells are called.
+    more : mapping of str to Figure, optional
+        Further figures by name, such as those of a protocol's script; put before the others.
     force : bool, default False
         Overwrite files of these names that are no earlier figures.
 
@@ -110,6 +115,7 @@ def draw(
         one_of("formats", ending, FORMATS)
     folder = Path(out_folder)
     planned, skipped = sheets(results, labels=labels)
+    planned = [*_given(more or {}), *planned]
     earlier = _listed_in(folder)
     names = [f"{sheet.name}.{ending}" for sheet in planned for ending in (*formats, "csv")]
     check_files([folder / name for name in names], ours=lambda path: path.name in earlier, force=force)
@@ -127,12 +133,25 @@ def draw(
                 path.unlink(missing_ok=True)
             continue
         paths += drawn
-        paths.append(folder / f"{sheet.name}.csv")
-        _write_csv(sheet.source, paths[-1])
-    _list_in(folder, [path.name for path in paths], skipped)
+        if sheet.source is not None:
+            paths.append(folder / f"{sheet.name}.csv")
+            _write_csv(sheet.source, paths[-1])
+    _list_in(folder, [path.name for path in paths], skipped, list(more or ()))
     for name in earlier - {path.name for path in paths}:
         (folder / name).unlink(missing_ok=True)
     return Drawn(tuple(paths), skipped)
+
+
+def _given(figures: Mapping[str, Figure]) -> list[Sheet]:
+    """Sheets of figures that are drawn already."""
+    return [
+        Sheet(name, name.replace("_", " "), getattr(figure, "drawn_from", None), partial(_itself, figure))
+        for name, figure in figures.items()
+    ]
+
+
+def _itself(figure: Figure) -> Figure:
+    return figure
 
 
 def _listed_in(folder: Path) -> set[str]:
@@ -146,8 +165,20 @@ def _listed_in(folder: Path) -> set[str]:
         return set()
 
 
-def _list_in(folder: Path, names: Sequence[str], skipped: Mapping[str, str]) -> None:
-    content = {"drawn_by": f"pairstats {__version__}", "files": list(names), "not_drawn": dict(skipped)}
+def scripted_in(folder: Path) -> list[str]:
+    """Names of the figures of a protocol's script that were drawn into a folder."""
+    try:
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))["script"]
+        return [name for name in listed if (folder / f"{name}.svg").is_file() and Path(name).name == name]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _list_in(folder: Path, names: Sequence[str], skipped: Mapping[str, str], script: Sequence[str]) -> None:
+    content = {
+        "drawn_by": f"pairstats {__version__}", "files": list(names), "script": list(script),
+        "not_drawn": dict(skipped),
+    }  # fmt: skip
     (folder / LIST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 

@@ -85,7 +85,7 @@ def with_method(rule: IntervalRule, method: str) -> IntervalRule:
     return dataclasses.replace(rule, method=method, n_resamples=None, seed=None, at_collapse=None)
 
 
-def build_mapping(name: str, value: Any) -> Path:
+def build_mapping(name: str, value: Any, key: str = "map") -> Path:
     r"""Mapping of one column: a dotted path, ``"item~^(\w+)-"``, or ``{ from = "item", pattern = "^(\w+)-" }``.
 
     Raises
@@ -108,13 +108,13 @@ def build_mapping(name: str, value: Any) -> Path:
         column = pattern = None
     if not (isinstance(column, str) and isinstance(pattern, str) and column):
         raise ProtocolError(
-            f"`map.{name}` must be a dotted path, 'column~pattern' or {{ from = ..., pattern = ... }}, "
+            f"`{key}.{name}` must be a dotted path, 'column~pattern' or {{ from = ..., pattern = ... }}, "
             f"but is {value!r}."
         )
     try:
         return extract(column, pattern)
     except PairstatsError as error:
-        raise ProtocolError(f"`map.{name}`: {error}") from error
+        raise ProtocolError(f"`{key}.{name}`: {error}") from error
 
 
 def build_comparison(rule: ContrastRule) -> Comparison:

@@ -151,15 +151,21 @@ def broken(protocol: Protocol, lock: Lock) -> list[str]:
 
 
 def checksums(protocol: Protocol) -> dict[str, str]:
-    """SHA-256 of every record file and item table that exists, by path from the protocol's folder."""
+    """SHA-256 of every record file, item table and script that exists, by path from the protocol's folder."""
     folder = protocol.path.parent
     patterns = [p for s in protocol.sources for p in (*_listed(s.path), *_listed(s.items))]
+    patterns += scripts_of(protocol)
     files = {file for pattern in patterns for file in _files(folder, pattern)}
     digests = {}
     for file in sorted(files):
         with file.open("rb") as stream:
             digests[_relative(file, folder)] = hashlib.file_digest(stream, "sha256").hexdigest()
     return digests
+
+
+def scripts_of(protocol: Protocol) -> list[str]:
+    """Python files that a protocol names, by path from its folder."""
+    return [rule.file for rule in (protocol.scorer, protocol.script) if rule is not None]
 
 
 def foreseeable(protocol: Protocol) -> list[str]:
@@ -185,6 +191,11 @@ def _refuse_undeclared(protocol: Protocol) -> None:
     if absent:
         raise ProtocolError(
             f"A frozen protocol must declare {listed(absent)} in [design]; a default is not a declaration."
+        )
+    unwritten = [name for name in scripts_of(protocol) if not (protocol.path.parent / name).is_file()]
+    if unwritten:
+        raise ProtocolError(
+            f"A protocol is frozen with its scripts, but {listed(unwritten)} is not there. Write it first."
         )
 
 

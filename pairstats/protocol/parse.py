@@ -72,6 +72,8 @@ class ProtocolFile:
             registered=head.registered,
             sources=tables.values("records.source"),
             answers=tables.value("answers"),
+            scorer=tables.value("scorer"),
+            script=tables.value("script"),
             design=tables.value("design"),
             interval=tables.value("interval"),
             estimands=tables.values("estimand"),

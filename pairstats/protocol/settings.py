@@ -18,6 +18,7 @@ from pairstats.protocol.places import Fault
 from pairstats.protocol.tables import Table, Tables
 from pairstats.protocol.values import Design, IntervalRule, Sensitivity, Source
 from pairstats.readers.mapping import ORDER
+from pairstats.schema import NAMES
 
 NOT_CONSTANT = ("item", "status", "source", "score")
 """Columns that differ by record, so that no source may set them."""
@@ -35,6 +36,15 @@ def settings_faults(tables: Tables) -> Iterator[Fault]:
             yield from check(table, table.value)
     for table in tables.named("answers"):
         yield from tried(table, partial(build.build_answers, table.value))
+    if tables.value("answers") is not None:
+        for table in tables.named("scorer"):
+            yield table.fault("Replies are scored in one way: write either [answers] or [scorer].", "file")
+    for section in ("scorer", "script"):
+        for table in tables.named(section):
+            if not table.value.file.endswith(".py"):
+                yield table.fault(
+                    f"`file` in [{section}] must be a Python file, but is {table.value.file!r}.", "file"
+                )
     for table in tables.named("multiplicity"):
         yield from tried(table, partial(build.check_multiplicity, table.value))
     for table in tables.named("sensitivity"):
@@ -89,11 +99,17 @@ def _source(table: Table, source: Source, parsed: bool) -> Iterator[Fault]:
     unknown = [name for name in source.map if name not in ORDER]
     if unknown:
         yield table.fault(
-            f"`map` has the unknown column {listed(unknown, 10)}; it may have {', '.join(ORDER)}.", "map"
+            f"`map` has the unknown column {listed(unknown, 10)}; it may have {', '.join(ORDER)}. Columns outside "
+            "the format belong into `extra`.",
+            "map",
         )
-    for name, value in source.map.items():
-        yield from tried(table, partial(build.build_mapping, name, value))
-    both = [name for name in source.set if name in source.map]
+    own = [name for name in source.extra if name in (*NAMES, "options")]
+    if own:
+        yield table.fault(f"`extra` must name columns outside the format, but names {listed(own)}.", "extra")
+    for key, mapped in (("map", source.map), ("extra", source.extra)):
+        for name, value in mapped.items():
+            yield from tried(table, partial(build.build_mapping, name, value, key))
+    both = [name for name in source.set if name in source.map or name in source.extra]
     if both:
         yield table.fault(
             f"A column must be given in one way, but {listed(both)} is in `map` and `set`.", "set"

@@ -22,6 +22,8 @@ from pairstats.protocol.values import (
     Head,
     IntervalRule,
     Multiplicity,
+    ScorerRule,
+    ScriptRule,
     Sensitivity,
     Source,
 )
@@ -29,8 +31,8 @@ from pairstats.protocol.values import (
 Section = Mapping[str, Any]
 
 SINGLE: Mapping[str, type[Any]] = {
-    "protocol": Head, "answers": Answers, "design": Design, "interval": IntervalRule,
-    "multiplicity": Multiplicity, "calibration": Calibration, "power": PowerRule,
+    "protocol": Head, "answers": Answers, "scorer": ScorerRule, "script": ScriptRule, "design": Design,
+    "interval": IntervalRule, "multiplicity": Multiplicity, "calibration": Calibration, "power": PowerRule,
 }  # fmt: skip
 """Sections that are one table, and the value that each becomes."""
 

@@ -32,6 +32,7 @@ class Source:
     score: str | None = None
     filter: str | None = None
     reader: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
     confidence_scale: float | dict[str, float] = 1.0
     items: str | None = None
     options: str | None = None
@@ -51,6 +52,23 @@ class Answers:
     option_text: bool = False
     units: list[str] = dataclasses.field(default_factory=lambda: ["$", "€", "£"])
     relative_tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerRule:
+    """A function in a Python file beside the protocol that scores every reply; see `pairstats.rescore`."""
+
+    file: str
+    function: str = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRule:
+    """A Python file beside the protocol whose functions make further tables and figures of the panel."""
+
+    file: str
+    tables: str = "tables"
+    figures: str = "figures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +201,8 @@ class Protocol:
         As stated by the author; nothing is registered without a lock.
     sources : tuple of Source
     answers : Answers or None
+    scorer : ScorerRule or None
+    script : ScriptRule or None
     design : Design
     interval : IntervalRule
     estimands : tuple of EstimandRule
@@ -205,6 +225,8 @@ class Protocol:
     registered: date | None
     sources: tuple[Source, ...]
     answers: Answers | None
+    scorer: ScorerRule | None
+    script: ScriptRule | None
     design: Design
     interval: IntervalRule
     estimands: tuple[EstimandRule, ...]

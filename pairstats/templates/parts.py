@@ -19,7 +19,9 @@ from pairstats.shown import (
     as_rows,
     by_estimand,
     cell_names,
+    cells_of,
     contrast_names,
+    contrasts_of,
     level_text,
     meaning,
     plain,
@@ -213,18 +215,44 @@ def figures(results: Results) -> Html:
     return Html("".join(part.text for part in shown) + missing)
 
 
+def study(results: Results) -> Html:
+    """What the protocol's own script added: its figures, as they lie in the results folder, and its tables."""
+    from pairstats.figures.drawing import scripted_in
+
+    folder = results.folder / "figures"
+    shown = [
+        _embedded((folder / f"{name}.svg").read_bytes(), name.replace("_", " "))
+        for name in scripted_in(folder)
+    ]
+    for name, each in results.tables.items():
+        shown.append(Html(f"<h3>{escaped(name.replace('_', ' '))}</h3>"))
+        shown += _either(each, f"study/{name}.csv")
+    return Html("".join(part.text for part in shown) or "<p>The protocol has no script.</p>")
+
+
+def _either(table: Estimates | pd.DataFrame, name: str) -> list[Html]:
+    """Show a table of a script: rows of cells and of comparisons apart."""
+    if not isinstance(table, Estimates):
+        return [source(table, name)]
+    parts = ((cells_of(table), False), (contrasts_of(table), True))
+    return [_estimates_table(part, paired=paired) for part, paired in parts if len(part)]
+
+
 def figure(drawn: Figure, title: str) -> Html:
     """Show a figure as an embedded SVG that keeps a readable size on a narrow screen."""
     from pairstats.figures.style import save
 
     data = io.BytesIO()
     save(drawn, data, ending="svg")
-    source = base64.b64encode(data.getvalue()).decode("ascii")
-    width = round(96 * drawn.get_figwidth())
+    return _embedded(data.getvalue(), title, round(96 * drawn.get_figwidth()))
+
+
+def _embedded(svg: bytes, title: str, width: int = 672) -> Html:
+    data = base64.b64encode(svg).decode("ascii")
     return Html(
         f'<figure><figcaption>{escaped(title)}</figcaption><div class="scroll">'
         f'<img alt="{escaped(title)}: the table below holds the same numbers" style="--width:{width}px" '
-        f'src="data:image/svg+xml;base64,{source}"></div></figure>'
+        f'src="data:image/svg+xml;base64,{data}"></div></figure>'
     )
 
 
