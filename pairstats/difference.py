@@ -13,62 +13,10 @@ from typing import Any
 
 from pairstats.protocol.meaning import meaning_diff
 from pairstats.record_changes import RecordChanges, record_changes
-from pairstats.result import Estimates
 from pairstats.results import Results
+from pairstats.table_changes import Change, RowChange, all_rows
 
-TOLERANCE = 1e-12
-"""Numbers closer than this (p-values: than this share of themselves) are the same."""
-
-COLUMNS = (
-    "estimate", "conf_low", "conf_high", "p_value", "p_adjusted", "verdict", "n_families", "n_units",
-    "n_missing", "method", "conf_level", "claim", "margin", "tipping_point", "bound_low", "bound_high",
-    "registered",
-)  # fmt: skip
-"""Columns that are compared."""
-
-RELATIVE = ("p_value", "p_adjusted")
 VERSIONS = ("pairstats", "python")
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One value that differs; None where a side has none."""
-
-    name: str
-    old: Any
-    new: Any
-
-    def __str__(self) -> str:
-        return f"{self.name} {_text(self.old)} -> {_text(self.new)}"
-
-
-@dataclass(frozen=True, slots=True)
-class RowChange:
-    """A row of the estimates that differs.
-
-    Attributes
-    ----------
-    where : str
-        Estimand, comparison and levels.
-    contrast : str or None
-        Label of the comparison; None for a single cell.
-    state : {"changed", "added", "removed"}
-    changes : tuple of Change
-    records : int
-        Records that changed and have the levels of this row.
-    """
-
-    where: str
-    contrast: str | None
-    state: str
-    changes: tuple[Change, ...] = ()
-    records: int = 0
-
-    def __str__(self) -> str:
-        if self.state != "changed":
-            return f"{self.where}: {self.state}"
-        because = f" ({self.records} records of these levels differ)" if self.records else ""
-        return f"{self.where}: {', '.join(map(str, self.changes))}{because}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +28,8 @@ class ResultsDiff:
     old, new : str
         The two folders.
     rows : tuple of RowChange
-        Rows of the estimates that differ, comparisons first.
+        Rows that differ, comparisons first: of the estimates, and of the calibration, sensitivity, exploratory
+        and study tables, whose name then stands before the row.
     compared : int
         Rows that both have.
     records : RecordChanges
@@ -145,7 +94,7 @@ class ResultsDiff:
 
     def _parts(self) -> Iterator[tuple[str, Sequence[str]]]:
         yield "Comparisons", [str(row) for row in self.rows if row.contrast is not None]
-        yield "Estimates", [str(row) for row in self.rows if row.contrast is None]
+        yield "Estimates and tables", [str(row) for row in self.rows if row.contrast is None]
         yield "Records", self.records.lines()
         yield "Raw files", [str(each) for each in self.files]
         yield "Protocol", self.protocol
@@ -216,7 +165,7 @@ def diff_results(old: str | Path, new: str | Path) -> ResultsDiff:
     """
     one, two = Results.load(old), Results.load(new)
     records = record_changes(one.folder, two.folder)
-    rows, compared = _rows(one.estimates, two.estimates, records)
+    rows, compared = all_rows(one, two, records)
     raw = [dict(each.provenance.get("input_sha256") or {}) for each in (one, two)]
     versions = [{name: each.provenance.get(name) for name in VERSIONS} for each in (one, two)]
     protocols = [_protocol(each.folder / "protocol.toml") for each in (one, two)]
@@ -241,65 +190,6 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ..
     return tuple(
         Change(name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)
     )
-
-
-def _rows(old: Estimates, new: Estimates, records: RecordChanges) -> tuple[list[RowChange], int]:
-    """Rows that differ, and the number that both tables have; rows of one key are matched in their order."""
-    before, after = _by_key(old), _by_key(new)
-    found = []
-    for key in {**before, **after}:
-        levels = dict(key[3:])
-        one, two = before.get(key), after.get(key)
-        where, label = _where(key), key[0]
-        if one is None or two is None:
-            found.append(RowChange(where, label, "added" if one is None else "removed"))
-            continue
-        changes = tuple(
-            Change(name, one.get(name), two.get(name))
-            for name in COLUMNS
-            if not _equal(name, one.get(name), two.get(name))
-        )
-        if changes:
-            found.append(RowChange(where, label, "changed", changes, records.touching(levels)))
-    return found, len(before.keys() & after.keys())
-
-
-Key = tuple[Any, ...]
-
-
-def _by_key(estimates: Estimates) -> dict[Key, Mapping[str, Any]]:
-    rows: dict[Key, Mapping[str, Any]] = {}
-    for row in estimates:
-        levels = sorted((f, str(row[f])) for f in estimates.factors if row.get(f) is not None)
-        place = 0
-        while (key := (row["contrast"], row["estimand"], place, *levels)) in rows:
-            place += 1
-        rows[key] = row
-    return rows
-
-
-def _where(key: Key) -> str:
-    contrast, estimand, place, *levels = key
-    of = f" ({contrast})" if contrast else ""
-    again = f" [{place + 1}]" if place else ""
-    return " ".join([f"{estimand}{of}{again}", *(f"{name}={level}" for name, level in levels)])
-
-
-def _equal(name: str, old: Any, new: Any) -> bool:
-    if old is None or new is None or isinstance(old, str | bool) or isinstance(new, str | bool):
-        return bool(old == new)
-    scale = max(abs(old), abs(new)) if name in RELATIVE else max(1.0, abs(old), abs(new))
-    return bool(old == new or abs(old - new) <= TOLERANCE * scale)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, str):
-        return value if len(value) < 40 else value[:12] + "..."
-    if isinstance(value, float) and not value.is_integer():
-        return f"{value:.3e}" if 0 < abs(value) < 1e-3 else f"{value:.4f}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _and(words: Sequence[str]) -> str:

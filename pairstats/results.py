@@ -22,6 +22,7 @@ T = TypeVar("T")
 ESTIMATES = "estimates.parquet"
 CALIBRATION = "calibration.parquet"
 SENSITIVITY = "sensitivity.parquet"
+EXPLORATORY = "exploratory/estimates.parquet"
 COMPLETENESS = "completeness"
 LEDGER = "ledger.csv"
 LEFT_OUT = "left_out.csv"
@@ -41,6 +42,8 @@ class Results:
         One row a cell and bin of stated confidence.
     sensitivity : Estimates or None
         Every comparison under every other way to analyse it, by ``question`` and ``analysis``.
+    exploratory : Estimates or None
+        What was computed beside the protocol; never registered.
     completeness : pandas.DataFrame
         One row a cell: ``planned``, one column a status, ``completeness`` in [0, 1], ``reasons``.
     ledger, left_out : pandas.DataFrame or None
@@ -56,6 +59,7 @@ class Results:
     completeness: pd.DataFrame
     calibration: Estimates | None = None
     sensitivity: Estimates | None = None
+    exploratory: Estimates | None = None
     ledger: pd.DataFrame | None = None
     left_out: pd.DataFrame | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -95,6 +99,7 @@ class Results:
             completeness=completeness,
             calibration=_estimates(folder / CALIBRATION),
             sensitivity=_estimates(folder / SENSITIVITY),
+            exploratory=_estimates(folder / EXPLORATORY),
             ledger=_table(folder, "ledger"),
             left_out=_table(folder, "left_out"),
             provenance=_provenance(folder, estimates),

@@ -154,3 +154,50 @@ def test_what_is_said_in_other_forms(first: Path, tmp_path: Path) -> None:
 def test_a_folder_without_results_is_refused(first: Path, tmp_path: Path) -> None:
     with pytest.raises(PairstatsError, match="results folder"):
         diff_results(first, tmp_path)
+
+
+BESIDE = """
+[[exploratory.estimand]]
+name = "wrong"
+kind = "share"
+args = { event = "score < 1" }
+[[sensitivity]]
+name = "family means"
+no_answer = "missing"
+[script]
+file = "study.py"
+"""
+SCRIPT = """
+import pandas as pd
+def tables(panel):
+    return {"counts": panel.completeness(), "note": pd.DataFrame({"x": [1.0, 2.0, None][:ROWS]})}
+"""
+
+
+def test_every_table_is_compared(tmp_path: Path) -> None:
+    def run(name: str, rows: int, flip: bool) -> Path:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "study.py").write_text(SCRIPT.replace("ROWS", str(rows)))
+
+        def change(frame: pd.DataFrame) -> pd.DataFrame:
+            answered = frame.index[frame["status"] == "answered"]
+            if flip:
+                frame.loc[answered[0], ["score", "status"]] = [None, "error"]
+            return frame
+
+        return again(tmp_path / name, TEXT + BESIDE, change)
+
+    one, two = run("one", 2, False), run("two", 3, True)
+    assert diff_results(one, one).same
+    text = str(diff_results(one, two))
+    for found in ("exploratory: wrong", "sensitivity: ", "study/counts: row 1: ", "study/note: row 3: added"):
+        assert found in text, text
+
+
+def test_a_table_that_one_side_lacks(first: Path, tmp_path: Path) -> None:
+    (tmp_path / "study.py").write_text(SCRIPT.replace("ROWS", "1"))
+    found = diff_results(first, again(tmp_path, TEXT + BESIDE))
+    states = {row.where: row.state for row in found.rows}
+    assert states == {
+        f"table {name}": "added" for name in ("exploratory", "sensitivity", "study/counts", "study/note")
+    }

@@ -10,6 +10,7 @@ import pytest
 from pairstats import ProtocolError, Results, cli, load_protocol, run_protocol
 from pairstats.protocol.lock import broken, freeze, lock_path, read_lock
 from pairstats.protocol.meaning import meaning_diff
+from pairstats.templates import parts
 
 TEXT = """
 [protocol]
@@ -186,11 +187,13 @@ def test_what_stands_beside_the_protocol_is_never_registered(study: Path, tmp_pa
     results = run_protocol(study, tmp_path / "out", report=False)
     assert all(registered(results))
     assert "flips" not in set(results.estimates.frame["estimand"])
-    from pairstats import Estimates
-
-    beside = Estimates.load(tmp_path / "out" / "exploratory" / "estimates.parquet").frame
+    assert results.exploratory is not None
+    beside = results.exploratory.frame
     assert set(beside["estimand"]) == {"flips"}
     assert not beside["registered"].any()
+    shown = parts.exploratory(results).text
+    assert shown.count("flips") >= 2
+    assert "None of these was registered" in shown
 
 
 @pytest.mark.parametrize(

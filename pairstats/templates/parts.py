@@ -215,6 +215,15 @@ def figures(results: Results) -> Html:
     return Html("".join(part.text for part in shown) + missing)
 
 
+def exploratory(results: Results) -> Html:
+    """What was computed beside the protocol: cells, then comparisons."""
+    if results.exploratory is None:
+        return Html("<p>The protocol asks for nothing beside its plan.</p>")
+    return Html(
+        "<p>None of these was registered.</p>" + "".join(p.text for p in _either(results.exploratory, ""))
+    )
+
+
 def study(results: Results) -> Html:
     """What the protocol's own script added: its figures, as they lie in the results folder, and its tables."""
     from pairstats.figures.drawing import scripted_in
