@@ -90,8 +90,9 @@ def test_values_are_printed(text: str, expected: str) -> None:
 )
 def test_one_rounding_rule_for_all_numbers(rounding: str, expected: str) -> None:
     # .0285 * 100 is 2.8499999999999996 in binary, and must be taken as 2.85.
-    text = "{{ 0.25 | num(1) }} {{ 0.35 | num(1) }} {{ -0.25 | num(1) }} {{ 0.0285 | pct }}"
-    assert filled(text, rounding) == expected
+    text = "{{ C1.estimate | num(1) }} {{ C1.conf_low | num(1) }} {{ C1.conf_high | num(1) }} {{ C1.margin | pct }}"
+    values = {"estimate": 0.25, "conf_low": 0.35, "conf_high": -0.25, "margin": 0.0285}
+    assert filled(text, rounding, **values) == expected
 
 
 def test_zero_has_no_sign() -> None:
@@ -126,7 +127,11 @@ def test_a_check_leaves_no_trace() -> None:
         ('<!-- check: acc["qwen3"]["direct"].pct = 44.9 -->', "44.9 was typed, but the results say 45.0"),
         ("{{ C1.estimate | nothing }}", "nothing"),
         ("{{ C1.estimate", "the template cannot be read"),
-        ("{{ 1 / 0 }}", "ZeroDivisionError"),
+        ("{{ C1.n_families / (C1.n_families - C1.n_families) }}", "ZeroDivisionError"),
+        ("{{ 0.45 }}", "0.45 is typed in the template"),
+        ("{{ 45 | pct }}", "45 is typed in the template"),
+        ("{% set x = 0.4 %}{{ x }}", "0.4 is typed in the template"),
+        ("{{ study.none.estimate }}", "'none' is no estimand"),
         ("{{ none }}", "the value is empty"),
         ("{{ C1.__class__ }}", "no cell or column '__class__'"),
         ("{{ C1.writer }}", "no cell or column 'writer'"),
@@ -211,3 +216,17 @@ def test_rows_that_are_alike_must_be_told_apart() -> None:
     made = results()
     made.provenance["contrasts"]["C3"] = {"estimand": "acc"}  # type: ignore[index]
     assert "C3 has 2 rows; choose one by contrast" in fill_text("{{ C3.points }}", made)[2][0][1]
+
+
+def test_tables_of_the_script_can_be_quoted() -> None:
+    from dataclasses import replace
+
+    frame = pd.DataFrame({"model": ["a", "b"], "rank_low": [1, 2], "share": [0.25, None]})
+    with_study = replace(results(), tables={"ranks": frame, "acc": results().cells})
+    text = (
+        "{{ study.ranks.a.rank_low }} {{ study.ranks['a'].share | pct(0) }} "
+        "{{ study.acc.qwen3.direct.ci | num(2) }}"
+    )
+    found, _, wrong = fill_text(text, with_study)
+    assert (found, wrong) == ("1 25 0.35 to 0.55", ())
+    assert "has no share" in fill_text("{{ study.ranks.b.share }}", with_study)[2][0][1]

@@ -8,6 +8,7 @@ An article is a Jinja template. The names of the protocol's estimands and contra
     p {{ C1.p | p }}                     0.031, or <= the floor where the p-value is at it
     {{ C1.n_families | count }}          a whole number
     {{ acc["qwen3"].estimate | num(2) }} a number with as many decimals
+    {{ study.ranks["qwen3"].rank_low }}  a column of a table of the protocol's own script
 
 Numbers that must stay as they were typed are checked, and never silently replaced:
 
@@ -22,13 +23,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from jinja2 import TemplateSyntaxError, Undefined, pass_context
+from jinja2 import TemplateSyntaxError, Undefined, nodes, pass_context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pairstats.errors import PairstatsError, listed, one_of
@@ -36,6 +37,7 @@ from pairstats.fill.values import NUMERIC, ROUNDINGS, Faults, Rows, Writer, name
 from pairstats.outputs import check_file
 from pairstats.results import ESTIMATES, Results
 
+Node = TypeVar("Node", bound=nodes.Node)
 MARKER = re.compile(r"<!--\s*check:\s*(?P<expression>[^\n]+?)\s*=\s*(?P<typed>[-+\u2212]?[\d.,]+)\s*%?\s*-->")
 CODE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<!--.*?-->", re.DOTALL)
 UNITS = "%|percent|points?|pp|families"
@@ -152,15 +154,32 @@ def fill_text(
     for line, message in contradictions(text, names, writer):
         faults.add(message, line)
     environment = _environment(writer, listed(sorted(n for n, v in names.items() if isinstance(v, Rows)), 30))
-    filled = ""
+    filled, marked = "", MARKER.sub(_as_expression, text)
     try:
-        template = environment.from_string(MARKER.sub(_as_expression, text))
+        for line, message in typed_values(environment.parse(marked)):
+            faults.add(message, line)
+        template = environment.from_string(marked)
         filled = template.render(names)
     except TemplateSyntaxError as error:
         faults.add(f"the template cannot be read: {error.message}", error.lineno)
     except Exception as error:  # an expression of the article may fail in any way; its line is what helps
         faults.add(f"{type(error).__name__}: {error}", _line_of(error))
     return filled, faults.n_values, faults.found()
+
+
+def typed_values(template: nodes.Template) -> Iterator[tuple[int, str]]:
+    """Numbers that an expression of the template prints, or sets, without any name of the results."""
+    shown = [part for output in template.find_all(nodes.Output) for part in output.nodes]
+    for part in (*shown, *(each.node for each in template.find_all(nodes.Assign))):
+        numbers = [n.value for n in _inside(part, nodes.Const) if isinstance(n.value, int | float)]
+        if numbers and not any(True for _ in _inside(part, nodes.Name)):
+            yield part.lineno, f"{numbers[0]} is typed in the template; it must come from the results"
+
+
+def _inside(part: nodes.Node, kind: type[Node]) -> Iterator[Node]:
+    if isinstance(part, kind):
+        yield part
+    yield from part.find_all(kind)
 
 
 def contradictions(text: str, names: Mapping[str, Any], writer: Writer) -> list[tuple[int, str]]:

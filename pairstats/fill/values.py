@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any
 
+import pandas as pd
 from jinja2 import Undefined
 
 from pairstats.errors import PairstatsError, listed
 from pairstats.result import COUNTS, NUMBERS, TEXT, Estimates
 from pairstats.results import Results
+from pairstats.study import Table
 
 ROUNDINGS = {"half-even": ROUND_HALF_EVEN, "half-up": ROUND_HALF_UP}
 NUMERIC = tuple(name for name in NUMBERS if name not in TEXT and name not in ("registered", "seed"))
@@ -279,16 +281,18 @@ class Rows:
         return value
 
     def _ci(self, row: Mapping[str, Any]) -> Span | None:
-        low, high = row["conf_low"], row["conf_high"]
+        low, high = row.get("conf_low"), row.get("conf_high")
         if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
             return None
-        sign = row["contrast"] is not None
+        sign = row.get("contrast") is not None
         digits, factor = (1, 100.0) if self.percent else (3, 1.0)
         return Span(low, high, str(self.writer._written(Span(low, high, ""), factor, digits, sign)))
 
 
 def named_rows(results: Results, writer: Writer) -> dict[str, Any]:
     """Rows of every estimand and contrast under its name, and all of them in ``estimands`` and ``contrasts``.
+
+    Tables of the protocol's own script are in ``study``, by name.
 
     Raises
     ------
@@ -313,7 +317,17 @@ def named_rows(results: Results, writer: Writer) -> dict[str, Any]:
     both = sorted(cells.keys() & pairs.keys())
     if both:
         raise PairstatsError(f"Estimands and contrasts must differ in name, but {listed(both)} is both.")
-    return {**cells, **pairs, "estimands": cells, "contrasts": pairs}
+    study = {name: _of_study(f"study.{name}", table, writer) for name, table in results.tables.items()}
+    return {**cells, **pairs, "estimands": cells, "contrasts": pairs, "study": study}
+
+
+def _of_study(name: str, table: Table, writer: Writer) -> Rows:
+    """Rows of a script's table; the columns of a plain frame that hold no numbers are its factors."""
+    if isinstance(table, Estimates):
+        return Rows(name, tuple(table), ("estimand", *table.factors), False, writer)
+    factors = tuple(str(c) for c in table.columns if not pd.api.types.is_numeric_dtype(table[c]))
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return Rows(name, tuple({str(k): v for k, v in row.items()} for row in rows), factors, False, writer)
 
 
 def _of_contrast(results: Results, rule: Mapping[str, Any]) -> Estimates:
@@ -332,7 +346,7 @@ def _of_contrast(results: Results, rule: Mapping[str, Any]) -> Estimates:
 
 def _p_value(row: Mapping[str, Any]) -> PValue | None:
     """Adjusted p-value where there is one; at its floor where the unadjusted one is."""
-    raw, adjusted, floor = row["p_value"], row["p_adjusted"], row["p_floor"]
+    raw, adjusted, floor = (row.get(name) for name in ("p_value", "p_adjusted", "p_floor"))
     value = raw if adjusted is None else adjusted
     if value is None:
         return None
@@ -342,11 +356,11 @@ def _p_value(row: Mapping[str, Any]) -> PValue | None:
 
 _FIELDS: dict[str, Callable[[Rows, Mapping[str, Any]], Any]] = {
     "ci": lambda rows, row: rows._ci(row),
-    "low": lambda rows, row: row["conf_low"],
-    "high": lambda rows, row: row["conf_high"],
+    "low": lambda rows, row: row.get("conf_low"),
+    "high": lambda rows, row: row.get("conf_high"),
     "p": lambda rows, row: _p_value(row),
-    "pct": lambda rows, row: None if row["estimate"] is None else rows.writer.pct(row["estimate"]),
-    "points": lambda rows, row: None if row["estimate"] is None else rows.writer.points(row["estimate"]),
+    "pct": lambda rows, row: None if row.get("estimate") is None else rows.writer.pct(row["estimate"]),
+    "points": lambda rows, row: None if row.get("estimate") is None else rows.writer.points(row["estimate"]),
 }
 
 

@@ -117,10 +117,11 @@ class Verification:
         """One line: how many checks passed."""
         failed = sum(not check.ok for check in self.checks)
         told = f"{len(self.checks)} checks of {self.rows} rows"
+        beside = f"; not checked: {', '.join(each.what for each in self.unchecked)}" if self.unchecked else ""
         if not failed:
-            return f"{told}: all pass"
+            return f"{told}: all pass{beside}"
         noun = "difference" if len(self.differences) == 1 else "differences"
-        return f"{told}: {failed} FAIL, with {len(self.differences)} {noun}"
+        return f"{told}: {failed} FAIL, with {len(self.differences)} {noun}{beside}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values that JSON can write."""
