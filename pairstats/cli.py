@@ -202,7 +202,10 @@ def _add_study(commands: Any) -> None:
         help="exit 10, 11, 12 for equivalent, inconclusive, not estimable; the worst contrast wins",
     )  # fmt: skip
     run.add_argument(
-        "--figures", type=Path, metavar="FOLDER", help="also draw the figures there, as PNG and CSV"
+        "--figures",
+        type=Path,
+        metavar="FOLDER",
+        help="also draw the script's figures there (or else the usual ones), as PNG and CSV",
     )
     run.add_argument("--no-report", action="store_true", help="tables only, no figures and no report")
 

@@ -53,7 +53,8 @@ def run_protocol(
     report : bool, default True
         Whether to draw figures and write ``report.html``.
     figures : str or Path, optional
-        A further folder for the figures (PNG, and the CSV each was drawn from), as a study keeps them.
+        A further folder for the figures (PNG, and the CSV each was drawn from), as a study keeps them: those of
+        the protocol's script, or else the usual ones.
     unlocked : bool, default False
         Run although the lock does not hold; every row is then unregistered.
     progress : callable, optional
@@ -108,7 +109,7 @@ def _draw(analysis: Analysis, output: Path, report: bool, figures: str | Path | 
     if report:
         draw(results, output / "figures", more=more)
     if figures is not None:
-        draw(results, figures, ("png",), more=more)
+        draw(results, figures, ("png",), more=more, usual=not more)
 
 
 def _lock_holds(protocol: Protocol) -> bool:

@@ -81,6 +81,7 @@ def draw(
     *,
     labels: Labels | None = None,
     more: Mapping[str, Figure] | None = None,
+    usual: bool = True,
     force: bool = False,
 ) -> Drawn:
     """Write every figure that the results allow, each with the CSV it was drawn from.
@@ -98,6 +99,8 @@ def draw(
         What estimands and cells are called.
     more : mapping of str to Figure, optional
         Further figures by name, such as those of a protocol's script; put before the others.
+    usual : bool, default True
+        Whether to draw what the results allow, besides `more`.
     force : bool, default False
         Overwrite files of these names that are no earlier figures.
 
@@ -114,7 +117,7 @@ def draw(
     for ending in formats:
         one_of("formats", ending, FORMATS)
     folder = Path(out_folder)
-    planned, skipped = sheets(results, labels=labels)
+    planned, skipped = sheets(results, labels=labels) if usual else ([], {})
     planned = [*_given(more or {}), *planned]
     earlier = _listed_in(folder)
     names = [f"{sheet.name}.{ending}" for sheet in planned for ending in (*formats, "csv")]
