@@ -46,6 +46,8 @@ class Results:
         What was computed beside the protocol; never registered.
     completeness : pandas.DataFrame
         One row a cell: ``planned``, one column a status, ``completeness`` in [0, 1], ``reasons``.
+    blocks : pandas.DataFrame or None
+        The same for every cell in every block, where the design has blocks.
     ledger, left_out : pandas.DataFrame or None
         Which reader read which file; which records were left out, and why.
     provenance : mapping
@@ -60,6 +62,7 @@ class Results:
     calibration: Estimates | None = None
     sensitivity: Estimates | None = None
     exploratory: Estimates | None = None
+    blocks: pd.DataFrame | None = None
     ledger: pd.DataFrame | None = None
     left_out: pd.DataFrame | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -100,6 +103,7 @@ class Results:
             calibration=_estimates(folder / CALIBRATION),
             sensitivity=_estimates(folder / SENSITIVITY),
             exploratory=_estimates(folder / EXPLORATORY),
+            blocks=_table(folder, "completeness_by_block"),
             ledger=_table(folder, "ledger"),
             left_out=_table(folder, "left_out"),
             provenance=_provenance(folder, estimates),

@@ -22,6 +22,10 @@ ALPHA = 0.05
 """A difference counts as detected where its adjusted p-value is at most this."""
 
 
+OPEN_END: Mapping[Any, str] = {"greater": "high", "less": "low"}
+"""The end at which an interval for a one-sided alternative is open."""
+
+
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """What an estimand is called and how its numbers are shown."""
@@ -69,13 +73,29 @@ class Scale:
         return self.number(value) + self.unit
 
     def interval(self, row: Row) -> str:
-        """Show the interval of a row, or nothing where it has none."""
-        low, high = row["conf_low"], row["conf_high"]
+        """Show the interval of a row, its one limit if it is one-sided, or nothing where it has none."""
+        low, high = limits_of(row)
+        if (low is None) != (high is None) and row.get("alternative") in OPEN_END:
+            sign = "\N{GREATER-THAN OR EQUAL TO}" if high is None else "\N{LESS-THAN OR EQUAL TO}"
+            return f"[{sign} {self.number(low if high is None else high)}]"
         return "" if low is None and high is None else f"[{self.number(low)}, {self.number(high)}]"
 
     def estimate(self, row: Row) -> str:
         """Show the estimate of a row with its interval."""
         return f"{self.value(row['estimate'])} {self.interval(row)}".strip()
+
+
+def limits_of(row: Row) -> tuple[float | None, float | None]:
+    """Limits of a row; of a one-sided interval, the end of the range is no limit.
+
+    Examples
+    --------
+    >>> limits_of({"conf_low": 0.2, "conf_high": 1.0, "alternative": "greater"})
+    (0.2, None)
+    """
+    low, high = row["conf_low"], row["conf_high"]
+    open_end = OPEN_END.get(row.get("alternative"))
+    return (None if open_end == "low" else low), (None if open_end == "high" else high)
 
 
 def scale(rows: pd.DataFrame, percent: bool, *, difference: bool = False) -> Scale:
@@ -149,7 +169,7 @@ def contrast_names(frame: pd.DataFrame, factors: Sequence[str], labels: Labels |
     names = []
     for row in as_rows(frame):
         where = _joined([row[name] for name in telling], labels)
-        contrast = _called(row["contrast"], labels)
+        contrast = called(row["contrast"], labels)
         names.append(f"{contrast} ({where})" if where else contrast)
     return names
 
@@ -229,7 +249,7 @@ def parting(row: Row) -> str:
     excludes = (low is not None and low > 0) or (high is not None and high < 0)
     if excludes != (p <= 1 - level + 1e-12):
         return "interval and test disagree: the test decides"
-    adjusted = row["p_adjusted"]
+    adjusted = row.get("p_adjusted")
     if adjusted is not None and excludes and adjusted > 1 - level + 1e-12:
         return "the interval is for this comparison alone: the adjusted p decides"
     return ""
@@ -252,10 +272,17 @@ def _rows(estimates: Estimates, chosen: pd.Series) -> Estimates:
 
 def _joined(values: Sequence[object], labels: Labels | None) -> str:
     kept = [value for value in values if none_if_null(value) is not None]
-    return " / ".join(_called(value, labels) for value in kept)
+    return " / ".join(called(value, labels) for value in kept)
 
 
-def _called(value: object, labels: Labels | None) -> str:
+def called(value: object, labels: Labels | None = None) -> str:
+    """Show a level of a factor as its label says, on one line.
+
+    Examples
+    --------
+    >>> called(3.0), called("m", {"m": "Model M"})
+    ('3', 'Model M')
+    """
     text = f"{value:g}" if isinstance(value, float) else str(value)
     label = (labels or {}).get(text)
     return plain(label if isinstance(label, str) else text)

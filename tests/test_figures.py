@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from drawn_parts import all_text, assert_nothing_overlaps, bars, single_points, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from synthetic_results import (
     HOSTILE,
     LONG,
@@ -47,49 +47,6 @@ from pairstats.figures.style import (
 )  # fmt: skip
 from pairstats.result import Estimates
 from pairstats.results import Results
-
-
-def texts(figure: Figure) -> list[Text]:
-    """Texts that show something, once the layout is settled."""
-    figure.draw_without_rendering()
-    unseen = set()  # tick labels beyond the limits exist but are never drawn
-    for ax in figure.axes:
-        for axis, k in ((ax.xaxis, 0), (ax.yaxis, 1)):
-            low, high = sorted(axis.get_view_interval())
-            unseen |= {t for t in axis.get_ticklabels() if not low <= t.get_position()[k] <= high}
-    shown = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
-    return [t for t in shown if t not in unseen]
-
-
-def assert_nothing_overlaps(figure: Figure) -> None:
-    """No two texts share room, and none leaves the figure."""
-    # of an annotation, the text alone, without its line
-    found = [(t.get_text(), Text.get_window_extent(t)) for t in texts(figure)]
-    width, height = figure.get_size_inches() * figure.dpi
-    for (one, a), (other, b) in itertools.combinations(found, 2):
-        shared = Box(a.x0, a.y0, a.x1, a.y1).overlap(Box(b.x0, b.y0, b.x1, b.y1))
-        assert shared < 2, (one, other, shared)  # square pixels at 100 dots an inch
-    for text, box in found:
-        assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -1, text
-
-
-def all_text(figure: Figure) -> str:
-    return "\n".join(t.get_text() for t in texts(figure))
-
-
-def single_points(ax) -> list[tuple[float, float]]:
-    """Markers of one point each, without the end ticks of intervals."""
-    return [
-        (line.get_xdata()[0], line.get_ydata()[0])
-        for line in ax.lines
-        if len(line.get_xdata()) == 1 and line.get_marker() not in ("|", "<", ">")
-    ]
-
-
-def bars(ax) -> list[tuple[float, float]]:
-    """Ends of horizontal bars."""
-    lines = [line for line in ax.lines if len(line.get_xdata()) == 2]
-    return [tuple(line.get_xdata()) for line in lines if line.get_ydata()[0] == line.get_ydata()[1]]
 
 
 @pytest.fixture(params=[MODELS, MODELS[:2], LONG, HOSTILE], ids=["three", "two", "long", "hostile"])

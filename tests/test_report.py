@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import inspect
 import json
@@ -29,6 +30,7 @@ from synthetic_results import (
 
 from pairstats import __version__
 from pairstats.errors import PairstatsError
+from pairstats.figures import draw
 from pairstats.report import execute_notebook, write_report
 from pairstats.results import Results
 from pairstats.shown import Scale
@@ -309,3 +311,22 @@ def test_models_are_listed_in_order(report):
     text = Page(report).text
     assert text.index("alert(1)") < text.index("frac{a}{b}")
     assert MODELS[0] not in text
+
+
+def test_figures_of_the_run_are_reused_only_where_they_are_of_these_numbers(folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    results = Results.load(copy)
+    made = parts.figures(results).text
+    draw(results, copy / "figures")
+    marked = copy / "figures" / "completeness.svg"
+    assert parts.figures(results).text == made, "drawn or embedded, the report is the same"
+    marked.write_bytes(marked.read_bytes().replace(b"<svg ", b"<svg data-marked='yes' ", 1))
+    assert parts.figures(results).text != made
+    frame = pd.read_parquet(copy / "completeness.parquet")
+    frame.assign(reasons="other").to_parquet(copy / "completeness.parquet")
+    assert "data-marked" not in base64_texts(parts.figures(Results.load(copy)).text)
+
+
+def base64_texts(page: str) -> str:
+    return "".join(base64.b64decode(each).decode() for each in re.findall(r"base64,([^\"]+)", page))

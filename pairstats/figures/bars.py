@@ -13,7 +13,9 @@ from pairstats.figures.columns import (
     POINTS_PER_INCH,
     columns_width,
     names_width,
+    own_words,
     row_height,
+    share_text,
     wrapped,
     write_caption,
     write_columns,
@@ -28,6 +30,7 @@ from pairstats.figures.style import (
     drawable,
     new_axes,
     paper,
+    remember,
     text_width,
 )  # fmt: skip
 from pairstats.schema import ANSWERED, MISSING, STATUSES
@@ -51,7 +54,14 @@ _LOOK: dict[str, tuple[str, str, str | None]] = {
 }
 
 
-def completeness(frame: pd.DataFrame, *, labels: Labels | None = None, ax: Axes | None = None) -> Axes:
+def completeness(
+    frame: pd.DataFrame,
+    *,
+    labels: Labels | None = None,
+    caption: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw what became of the planned replies of each cell.
 
     Parameters
@@ -60,6 +70,9 @@ def completeness(frame: pd.DataFrame, *, labels: Labels | None = None, ax: Axes 
         From `Panel.completeness`: the cell's columns, then ``planned``, one column a status, ``reasons``.
     labels : mapping, optional
         What cells are called.
+    caption : str, optional
+        Sentences of your own under the figure.
+    title : str, optional
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default axes in a figure of their own.
 
@@ -92,9 +105,15 @@ def completeness(frame: pd.DataFrame, *, labels: Labels | None = None, ax: Axes 
         ax.set_xlabel("planned replies (%)")
         left = -names_width(names) - GAP
         write_caption(
-            ax, _caption(frame, labels), left, beside * POINTS_PER_INCH + POINTS_PER_INCH * PLOT_WIDTH * 0.9
+            ax,
+            [*_caption(frame, labels), *own_words(caption)],
+            left,
+            beside * POINTS_PER_INCH + POINTS_PER_INCH * PLOT_WIDTH * 0.9,
         )
         _legend(ax, frame, statuses)
+        if title:
+            ax.set_title(drawable(title), parse_math=False, pad=44, loc="left")
+    remember(ax.get_figure(root=True), frame)
     return ax
 
 
@@ -120,19 +139,8 @@ def _checked(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
     counts = list(zip(frame[ANSWERED], frame["planned"], strict=True))
-    shares = [_share(int(answered), int(planned)) for answered, planned in counts]
+    shares = [share_text(int(answered), int(planned)) for answered, planned in counts]
     return {"answered / planned": [f"{a} / {p}" for a, p in counts], "share": shares}
-
-
-def _share(part: int, whole: int) -> str:
-    """Percent, in which only all is 100 and only none is 0."""
-    if not whole:
-        return "none planned"
-    share = 100 * part / whole
-    if part not in (0, whole) and not 0.05 <= share < 99.95:
-        return "> 99.9 %" if share > 50 else "< 0.1 %"
-    digits = 0 if part in (0, whole) or 0.5 <= share < 99.5 else 1
-    return f"{share:.{digits}f} %"
 
 
 def _draw_bars(ax: Axes, frame: pd.DataFrame, statuses: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from pairstats.figures.style import FONT_SIZE, INK, MUTED, SMALL, distinct, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LINE = 40
 """Characters in one line of a name; a name has at most two lines."""
@@ -45,6 +46,29 @@ def columns_width(columns: Columns) -> float:
 def row_height(names: Sequence[str]) -> float:
     """Height in inches of a row that holds each of the names."""
     return 0.1 * (2 + max((name.count("\n") for name in names), default=0))
+
+
+def under_headings(groups: Sequence[str | None]) -> tuple[list[float], dict[float, str], float]:
+    """Heights of rows that are sorted by their group, of the headings above them, and of all together.
+
+    Examples
+    --------
+    >>> under_headings(["easy", "easy", "hard"])
+    ([1.0, 2.0, 4.35], {0.0: 'easy', 3.35: 'hard'}, 5.35)
+    >>> under_headings([None, None])
+    ([0.0, 1.0], {}, 2.0)
+    """
+    heights: list[float] = []
+    headings: dict[float, str] = {}
+    y = 0.0
+    for k, group in enumerate(groups):
+        if group is not None and (not k or group != groups[k - 1]):
+            y += 0.35 if heights else 0.0
+            headings[y] = group
+            y += 1
+        heights.append(y)
+        y += 1
+    return heights, headings, y
 
 
 def write_names(ax: Axes, heights: Sequence[float], names: Sequence[str]) -> None:
@@ -95,6 +119,43 @@ def write_caption(ax: Axes, sentences: Sequence[str], left: float, width: float,
         textcoords="offset points", ha="left", va="top", color=MUTED, fontsize=SMALL, annotation_clip=False,
         parse_math=False, linespacing=1.2,
     )  # fmt: skip
+
+
+def write_figure_caption(figure: Figure, sentences: Sequence[str]) -> None:
+    """Write what a reader must know under all panels of a figure."""
+    text = caption_text(sentences, POINTS_PER_INCH * (figure.get_figwidth() - 0.2))
+    figure.supxlabel(
+        text, x=0.01, ha="left", fontsize=SMALL, color=MUTED, parse_math=False, linespacing=1.2
+    )  # fmt: skip
+
+
+def write_figure_title(figure: Figure, title: str) -> None:
+    """Write a title above all panels of a figure."""
+    figure.suptitle(
+        drawable(title), x=0.01, ha="left", fontsize=FONT_SIZE, fontweight="bold", parse_math=False
+    )  # fmt: skip
+
+
+def own_words(caption: str | None) -> list[str]:
+    """Sentences of the caller's for a caption, made drawable."""
+    return [drawable(caption)] if caption else []
+
+
+def share_text(part: int, whole: int) -> str:
+    """Percent, in which only all is 100 and only none is 0.
+
+    Examples
+    --------
+    >>> share_text(1, 360), share_text(0, 5), share_text(0, 0)
+    ('0.3 %', '0 %', 'none planned')
+    """
+    if not whole:
+        return "none planned"
+    share = 100 * part / whole
+    if part not in (0, whole) and not 0.05 <= share < 99.95:
+        return "> 99.9 %" if share > 50 else "< 0.1 %"
+    digits = 0 if part in (0, whole) or 0.5 <= share < 99.5 else 1
+    return f"{share:.{digits}f} %"
 
 
 def _write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from pairstats.figures.bars import completeness
 from pairstats.figures.forest_plot import forest
 from pairstats.figures.reliability import calibration
 from pairstats.figures.scatter import flips_against_accuracy
+from pairstats.figures.sheets import Sheet, plan_blocks, plan_doses, told_by_question
 from pairstats.figures.style import save
 from pairstats.outputs import check_files
 from pairstats.result import Estimates, concat, guarded
@@ -31,33 +33,14 @@ FORMATS = ("png", "svg", "pdf")
 FEW_LEVELS = 6
 """Levels left out one at a time that are all shown; of more, the two that move an estimate most."""
 
+FOLDER = "figures"
 LIST = "figures.json"
 """File beside the figures that lists them, so that nothing else is ever overwritten or removed."""
 
+_SELF = f"pairstats {__version__}"
+
 MOST_ROWS = 36
 """Rows that one forest holds; more go on into another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """One figure to be drawn, and what it is drawn from.
-
-    Attributes
-    ----------
-    name : str
-        Name of its files, without an ending.
-    title : str
-        What it shows, for a heading.
-    source : Estimates, pandas.DataFrame or None
-        None where a figure of a script does not know.
-    make : callable
-        Draws it.
-    """
-
-    name: str
-    title: str
-    source: Estimates | pd.DataFrame | None
-    make: Callable[[], Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +110,7 @@ def draw(
     for sheet in planned:
         drawn = [folder / f"{sheet.name}.{ending}" for ending in formats]
         try:
-            figure = sheet.make()
-            for path in drawn:
-                save(figure, path, ending=path.suffix[1:])
+            _save_all(sheet.make(), drawn)
         except PairstatsError as error:  # one figure without data must not take the others along
             skipped[sheet.name] = str(error)
             for path in drawn:
@@ -139,10 +120,39 @@ def draw(
         if sheet.source is not None:
             paths.append(folder / f"{sheet.name}.csv")
             _write_csv(sheet.source, paths[-1])
-    _list_in(folder, [path.name for path in paths], skipped, list(more or ()))
+    of = "" if labels or not usual else _digest(results)
+    _list_in(folder, of, [path.name for path in paths], skipped, list(more or ()))
     for name in earlier - {path.name for path in paths}:
         (folder / name).unlink(missing_ok=True)
     return Drawn(tuple(paths), skipped)
+
+
+def _save_all(figure: Figure, paths: Sequence[Path]) -> None:
+    """Save one figure in several formats, laid out once: SVG first, so that a report holds the same."""
+    for path in sorted(paths, key=lambda path: path.suffix != ".svg"):
+        save(figure, path, ending=path.suffix[1:])
+        figure.set_layout_engine("none")
+
+
+def drawn_already(results: Results) -> dict[str, Path]:
+    """SVG files by name that were drawn from these very estimates into the folder of the results."""
+    folder = results.folder / FOLDER
+    try:
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        same = listed["drawn_by"] == _SELF and listed["of"] == _digest(results)
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    names = [name for name in _listed_in(folder) if name.endswith(".svg")] if same else []
+    return {name.removesuffix(".svg"): folder / name for name in names if (folder / name).is_file()}
+
+
+def _digest(results: Results) -> str:
+    """Digest of the tables that figures are drawn from; empty where the results lie in no folder."""
+    content = hashlib.sha256()
+    for name in ("estimates", "calibration", "sensitivity", "completeness", "completeness_by_block"):
+        path = results.folder / f"{name}.parquet"
+        content.update(path.read_bytes() if path.is_file() else b"absent")
+    return content.hexdigest()
 
 
 def _given(figures: Mapping[str, Figure]) -> list[Sheet]:
@@ -177,9 +187,11 @@ def scripted_in(folder: Path) -> list[str]:
         return []
 
 
-def _list_in(folder: Path, names: Sequence[str], skipped: Mapping[str, str], script: Sequence[str]) -> None:
+def _list_in(
+    folder: Path, of: str, names: Sequence[str], skipped: Mapping[str, str], script: Sequence[str]
+) -> None:
     content = {
-        "drawn_by": f"pairstats {__version__}", "files": list(names), "script": list(script),
+        "drawn_by": _SELF, "of": of, "files": list(names), "script": list(script),
         "not_drawn": dict(skipped),
     }  # fmt: skip
     (folder / LIST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
@@ -191,7 +203,7 @@ def sheets(results: Results, *, labels: Labels | None = None) -> tuple[list[Shee
     skipped: dict[str, str] = {}
     for name, title, estimates in (
         ("estimates", "Estimates", results.cells),
-        ("comparisons", "Comparisons", results.contrasts),
+        ("comparisons", "Comparisons", told_by_question(results)),
     ):
         parts = _parts(estimates, labels)
         if not parts:
@@ -201,6 +213,7 @@ def sheets(results: Results, *, labels: Labels | None = None) -> tuple[list[Shee
             number = f" ({k + 1} of {len(parts)})" if len(parts) > 1 else ""
             planned.append(Sheet(f"{name}{suffix}", f"{title}{number}", part, _forest_of(part, labels)))
     _plan_flips(results, labels, planned, skipped)
+    planned += plan_doses(results, labels)
     curve = results.calibration
     if curve is None or not len(curve):
         skipped["calibration"] = "the results hold no calibration curve (no stated confidence)"
@@ -211,6 +224,7 @@ def sheets(results: Results, *, labels: Labels | None = None) -> tuple[list[Shee
     planned.append(
         Sheet("completeness", "Completeness", counts, lambda: _figure(completeness(counts, labels=labels)))
     )
+    planned += plan_blocks(results, labels)
     return planned, skipped
 
 

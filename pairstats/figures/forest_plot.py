@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pairstats.errors import PairstatsError, one_of
+from pairstats.errors import one_of
 from pairstats.figures.columns import (
     GAP,
     POINTS_PER_INCH,
     caption_text,
     columns_width,
     names_width,
+    own_words,
     row_height,
     wrapped,
     write_caption,
@@ -23,6 +22,7 @@ from pairstats.figures.columns import (
     write_heading,
     write_names,
 )  # fmt: skip
+from pairstats.figures.forest_plan import Line, Plan, plan_forest
 from pairstats.figures.style import (
     FAINT,
     LONGEST_NAME,
@@ -34,23 +34,20 @@ from pairstats.figures.style import (
     middle_cut,
     new_axes,
     paper,
+    remember,
 )  # fmt: skip
 from pairstats.result import Estimates, p_text
 from pairstats.shown import (
     ALPHA,
     Labels,
     Row,
-    Scale,
-    as_rows,
     by_estimand,
-    cell_names,
-    contrast_names,
     count_text,
     level_text,
     levels_text,
+    limits_of,
     meaning,
     parting,
-    scale,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -67,25 +64,6 @@ WIDE_SPAN = 0.3
 """Shares that span more than this are drawn on the whole range from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One row of the plot, at height `y`, counted downwards."""
-
-    y: float
-    name: str
-    row: Row
-    scale: Scale
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    lines: tuple[_Line, ...]
-    headings: Mapping[float, str]
-    height: float
-    factor: int
-    paired: bool
-
-
 def forest(
     estimates: Estimates,
     *,
@@ -95,6 +73,7 @@ def forest(
     ax: Axes | None = None,
     title: str | None = None,
     group: str = "estimand",
+    caption: str | None = None,
 ) -> Axes:
     """Draw estimates and their intervals, in groups.
 
@@ -113,6 +92,8 @@ def forest(
     title : str, optional
     group : {"estimand", "contrast"}, default "estimand"
         What stands above the groups; for "contrast", rows are told apart by their factors.
+    caption : str, optional
+        Sentences of your own under the figure.
 
     Returns
     -------
@@ -130,7 +111,7 @@ def forest(
     'accuracy'
     """
     one_of("group", group, ("estimand", "contrast"))
-    plan = _plan(estimates, labels, percent, group)
+    plan = plan_forest(estimates, labels, percent, group)
     names = wrapped([line.name for line in plan.lines])
     columns = _columns(plan)
     beside = names_width(names) + columns_width(columns)
@@ -154,49 +135,11 @@ def forest(
         write_columns(ax, heights, columns)
         ax.set_xlabel(_axis_label(estimates, plan, labels), parse_math=False)
         left = -names_width(names) - GAP
-        write_caption(ax, _caption(plan), left, POINTS_PER_INCH * (width - 0.2))
+        write_caption(ax, [*_caption(plan), *own_words(caption)], left, POINTS_PER_INCH * (width - 0.2))
         if title:
             ax.set_title(drawable(title), parse_math=False, pad=16, loc="left")
+    remember(ax.get_figure(root=True), estimates.frame)
     return ax
-
-
-def _plan(estimates: Estimates, labels: Labels | None, percent: bool | None, group: str) -> _Plan:
-    frame = estimates.frame
-    if frame.empty:
-        raise PairstatsError("A forest needs at least one estimate, but there is none.")
-    paired = frame["contrast"].notna()
-    if paired.any() and not paired.all():
-        raise PairstatsError(
-            f"A forest shows either cells or comparisons, but {int(paired.sum())} of {len(frame)} rows are "
-            "comparisons. Draw them apart, as `results.cells` and `results.contrasts`."
-        )
-    named = contrast_names if paired.all() and group == "estimand" else cell_names
-    all_names = pd.Series(named(frame, estimates.factors, labels), index=frame.index)
-    groups = _groups(estimates, labels, group)
-    if percent is None:
-        percent = all(meaning(estimates, name, labels).percent for name, _ in by_estimand(estimates))
-    lines: list[_Line] = []
-    headings: dict[float, str] = {}
-    y = 0.0
-    for heading, rows in groups:
-        if len(groups) > 1 or group == "contrast":
-            y += 0.35 if lines else 0.0
-            headings[y] = middle_cut(drawable(heading), 2 * LONGEST_NAME)
-            y += 1
-        shown = scale(rows, percent, difference=bool(paired.all()))
-        for index, row in zip(rows.index, as_rows(rows), strict=True):
-            lines.append(_Line(y, str(all_names[index]), row, shown))
-            y += 1
-    return _Plan(tuple(lines), headings, y, 100 if percent else 1, bool(paired.all()))
-
-
-def _groups(estimates: Estimates, labels: Labels | None, group: str) -> list[tuple[str, pd.DataFrame]]:
-    """Rows under each heading, in the order in which they come."""
-    if group == "estimand":
-        return [(meaning(estimates, name, labels).label, rows) for name, rows in by_estimand(estimates)]
-    frame = estimates.frame
-    labelled = contrast_names(frame, (), labels)
-    return [(name, frame[[each == name for each in labelled]]) for name in dict.fromkeys(labelled)]
 
 
 def _width(beside: float) -> float:
@@ -204,7 +147,7 @@ def _width(beside: float) -> float:
     return min(max(beside + SMALLEST_PLOT, 4.5), max(TWO_COLUMNS, beside + SQUEEZED_PLOT))
 
 
-def _reasons(plan: _Plan, room: float) -> dict[float, str]:
+def _reasons(plan: Plan, room: float) -> dict[float, str]:
     """Why rows have no results, by their height: the first remark of each, in lines no wider than the plot."""
     reasons = {}
     for line in plan.lines:
@@ -220,7 +163,7 @@ def _reasons(plan: _Plan, room: float) -> dict[float, str]:
     return reasons
 
 
-def _columns(plan: _Plan) -> dict[str, list[str]]:
+def _columns(plan: Plan) -> dict[str, list[str]]:
     rows = [line.row for line in plan.lines]
     units = {line.scale.unit.strip() for line in plan.lines} - {""}
     levels = ["" if row["conf_level"] is None else level_text(row["conf_level"]) for row in rows]
@@ -239,7 +182,7 @@ def _columns(plan: _Plan) -> dict[str, list[str]]:
     return columns
 
 
-def _estimate_text(line: _Line) -> str:
+def _estimate_text(line: Line) -> str:
     if line.row["estimate"] is None:
         return "no results"
     text = f"{line.scale.number(line.row['estimate'])} {line.scale.interval(line.row)}"
@@ -251,12 +194,12 @@ def _counts_text(row: Row) -> str:
     return "" if families is None else f"{families}" if units is None else f"{families} ({units})"
 
 
-def _values(plan: _Plan) -> list[float]:
-    found = [line.row[name] for line in plan.lines for name in ("estimate", "conf_low", "conf_high")]
+def _values(plan: Plan) -> list[float]:
+    found = [value for line in plan.lines for value in (line.row["estimate"], *limits_of(line.row))]
     return [value * plan.factor for value in found if value is not None and math.isfinite(value)]
 
 
-def _set_limits(ax: Axes, plan: _Plan) -> None:
+def _set_limits(ax: Axes, plan: Plan) -> None:
     values = _values(plan)
     if plan.paired:
         margin = (_one_margin(plan) or 0.0) * plan.factor
@@ -275,12 +218,12 @@ def _set_limits(ax: Axes, plan: _Plan) -> None:
         ax.spines[side].set_visible(False)
 
 
-def _draw_margin(ax: Axes, plan: _Plan) -> None:
+def _draw_margin(ax: Axes, plan: Plan) -> None:
     if plan.paired and (margin := _one_margin(plan)) is not None:
         ax.axvspan(-margin * plan.factor, margin * plan.factor, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
 
 
-def _draw_line(ax: Axes, line: _Line, factor: int, reason: str) -> None:
+def _draw_line(ax: Axes, line: Line, factor: int, reason: str) -> None:
     row = line.row
     if row["estimate"] is None:
         ax.text(
@@ -290,7 +233,8 @@ def _draw_line(ax: Axes, line: _Line, factor: int, reason: str) -> None:
         )  # fmt: skip
         return
     if row["conf_low"] is not None or row["conf_high"] is not None:
-        low, high = _limit(row["conf_low"], -math.inf), _limit(row["conf_high"], math.inf)
+        ends = limits_of(row)
+        low, high = _limit(ends[0], -math.inf), _limit(ends[1], math.inf)
         _draw_interval(ax, line.y, factor * low, factor * high)
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     filled = p is None or p <= ALPHA
@@ -314,7 +258,7 @@ def _draw_interval(ax: Axes, y: float, low: float, high: float) -> None:
         ax.plot([end], [y], marker=shape, color=PALETTE[0], markersize=5, linestyle="", clip_on=False)
 
 
-def _axis_label(estimates: Estimates, plan: _Plan, labels: Labels | None) -> str:
+def _axis_label(estimates: Estimates, plan: Plan, labels: Labels | None) -> str:
     groups = by_estimand(estimates)
     unit = {(100, True): " (percentage points)", (100, False): " (%)"}.get((plan.factor, plan.paired), "")
     what = meaning(estimates, groups[0][0], labels).label if len(groups) == 1 else "estimate"
@@ -323,7 +267,7 @@ def _axis_label(estimates: Estimates, plan: _Plan, labels: Labels | None) -> str
     return middle_cut(drawable(what), 2 * LONGEST_NAME) + unit
 
 
-def _caption(plan: _Plan) -> list[str]:
+def _caption(plan: Plan) -> list[str]:
     rows = pd.DataFrame([line.row for line in plan.lines])
     families = count_text(rows.loc[rows["estimate"].notna(), "n_families"], "family")
     sentences = [f"Bars: {drawable(levels_text(rows))}{f' over {families}' if families else ''}."]
@@ -339,7 +283,7 @@ def _caption(plan: _Plan) -> list[str]:
     return sentences
 
 
-def _one_margin(plan: _Plan) -> float | None:
+def _one_margin(plan: Plan) -> float | None:
     """Margin of equivalence, if all rows have one and the same."""
     margins = {(line.row["claim"], line.row["margin"]) for line in plan.lines}
     claim, margin = margins.pop() if len(margins) == 1 else (None, None)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pairstats.errors import PairstatsError, counted, listed, one_of
-from pairstats.figures.columns import POINTS_PER_INCH, caption_text, wrapped
+from pairstats.figures.columns import own_words, wrapped, write_figure_caption
+from pairstats.figures.panels import PANEL, new_panels
 from pairstats.figures.style import (
     FAINT,
     MUTED,
     PALETTE,
     SMALL,
-    TWO_COLUMNS,
-    PaperAxes,
-    PaperFigure,
     drawable,
     paper,
+    remember,
     spread,
 )
 from pairstats.result import none_if_null
@@ -31,14 +29,14 @@ if TYPE_CHECKING:
 NOUNS = {"families": "family", "copies": "copy", "repeats": "repeat"}
 AXES = tuple(NOUNS)
 NEEDED = ("contrast", "comparison", *AXES, "power", "power_low", "power_high")
-PANELS_IN_A_ROW = 3
-PANEL = 2.25
 LONGEST_TITLE = 26
 LABEL_GAP = 0.075
 """Least distance of two labels at the ends of lines, in units of power."""
 
 
-def power_curve(frame: pd.DataFrame, *, across: str | None = None, target: float = 0.8) -> Figure:
+def power_curve(
+    frame: pd.DataFrame, *, across: str | None = None, target: float = 0.8, caption: str | None = None
+) -> Figure:
     """Draw the power of each contrast against families, copies or repeats.
 
     Parameters
@@ -50,6 +48,8 @@ def power_curve(frame: pd.DataFrame, *, across: str | None = None, target: float
         lines of their own.
     target : float, default 0.8
         Where the dashed line is drawn.
+    caption : str, optional
+        Sentences of your own under the figure.
 
     Returns
     -------
@@ -81,27 +81,15 @@ def power_curve(frame: pd.DataFrame, *, across: str | None = None, target: float
     titles = wrapped([f"{name}: {label}" for name, label in panels], LONGEST_TITLE)
     others = [name for name in AXES if name != across and drawn[name].nunique() > 1]
     with paper():
-        figure, all_axes = _new_panels(titles)
+        figure, all_axes = new_panels(titles, alone=PANEL + 1.0)
         for ax, title, part in zip(all_axes, titles, panels.values(), strict=True):
             _draw_panel(ax, title, part, across, others, target)
         fixed = [
             counted(int(drawn[name].iloc[0]), NOUNS[name]) for name in AXES if drawn[name].nunique() == 1
         ]
-        text = caption_text(_caption(drawn, fixed, target), POINTS_PER_INCH * (figure.get_figwidth() - 0.2))
-        figure.supxlabel(
-            text, x=0.01, ha="left", fontsize=SMALL, color=MUTED, parse_math=False, linespacing=1.2
-        )  # fmt: skip
+        write_figure_caption(figure, [*_caption(drawn, fixed, target), *own_words(caption)])
+    remember(figure, frame)
     return figure
-
-
-def _new_panels(titles: Sequence[str]) -> tuple[PaperFigure, list[Axes]]:
-    count, lines = len(titles), 1 + max(title.count("\n") for title in titles)
-    across = min(count, PANELS_IN_A_ROW)
-    down = math.ceil(count / across)
-    width = TWO_COLUMNS if across == PANELS_IN_A_ROW else max(PANEL * across, PANEL + 1.0)
-    height = (PANEL + 0.1 + 0.15 * lines) * down + 0.45
-    figure = PaperFigure(figsize=(width, height), layout="constrained")
-    return figure, [figure.add_subplot(down, across, i + 1, axes_class=PaperAxes) for i in range(count)]
 
 
 def _draw_panel(

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pairstats.errors import PairstatsError, listed
-from pairstats.figures.columns import POINTS_PER_INCH, caption_text, wrapped, write_caption
+from pairstats.figures.columns import (
+    POINTS_PER_INCH,
+    own_words,
+    wrapped,
+    write_caption,
+    write_figure_caption,
+)  # fmt: skip
+from pairstats.figures.panels import PANEL, new_panels
 from pairstats.figures.style import (
     FAINT,
     INK,
     MUTED,
     PALETTE,
     SMALL,
-    TWO_COLUMNS,
-    PaperAxes,
-    PaperFigure,
     drawable,
     paper,
+    remember,
     spread,
     text_width,
 )  # fmt: skip
@@ -32,14 +36,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BINS: tuple[str, ...] = ("conf_bin_low", "conf_bin_high", "conf_mean")
-PANELS_IN_A_ROW = 3
-PANEL = 2.25
 LONGEST_TITLE = 24
 LARGEST_POINT = 90.0
 """Area in square points of the bin with the most units."""
 
 
-def calibration(curve: Estimates, *, labels: Labels | None = None, ax: Axes | None = None) -> Figure:
+def calibration(
+    curve: Estimates,
+    *,
+    labels: Labels | None = None,
+    caption: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
     """Draw how often answers were right, by how sure they said they were.
 
     Parameters
@@ -49,6 +57,8 @@ def calibration(curve: Estimates, *, labels: Labels | None = None, ax: Axes | No
         [0, 1]; the estimate is the accuracy in the bin, ``n_units`` its number of units.
     labels : mapping, optional
         What cells are called.
+    caption : str, optional
+        Sentences of your own under the figure.
     ax : matplotlib.axes.Axes, optional
         Where to draw the curve of one cell; by default one panel a cell in a figure of their own.
 
@@ -76,21 +86,19 @@ def calibration(curve: Estimates, *, labels: Labels | None = None, ax: Axes | No
         )
     titles = wrapped(list(panels), LONGEST_TITLE)
     with paper():
-        all_axes = [ax] if ax is not None else _new_panels(titles)
+        all_axes = [ax] if ax is not None else new_panels(titles)[1]
         largest = max(float(curve.frame["n_units"].fillna(0).max()), 1.0)
         room = 8 + text_width(str(int(largest)), SMALL - 1)  # above the axes, for the counts
         for panel, title, rows in zip(all_axes, titles, panels.values(), strict=True):
             _draw_panel(panel, title, rows, largest, room)
         figure = all_axes[0].get_figure(root=True)
         assert figure is not None, "axes that are drawn in have a figure"
-        sentences = _caption(curve.frame)
+        sentences = [*_caption(curve.frame), *own_words(caption)]
         if ax is not None:
             write_caption(ax, sentences, -24, POINTS_PER_INCH * PANEL)
         else:
-            text = caption_text(sentences, POINTS_PER_INCH * (figure.get_figwidth() - 0.2))
-            figure.supxlabel(
-                text, x=0.01, ha="left", fontsize=SMALL, color=MUTED, parse_math=False, linespacing=1.2
-            )  # fmt: skip
+            write_figure_caption(figure, sentences)
+    remember(figure, curve.frame)
     return figure
 
 
@@ -108,17 +116,6 @@ def _panels(curve: Estimates, labels: Labels | None) -> dict[str, list[Row]]:
     for name, row in zip(names, as_rows(curve.frame), strict=True):
         grouped.setdefault(name, []).append(row)
     return grouped
-
-
-def _new_panels(titles: Sequence[str]) -> list[Axes]:
-    count, lines = len(titles), 1 + max(title.count("\n") for title in titles)
-    across = min(count, PANELS_IN_A_ROW)
-    down = math.ceil(count / across)
-    size = (max(PANEL * across, PANEL + 0.6), (PANEL + 0.1 + 0.15 * lines) * down + 0.45)
-    figure = PaperFigure(
-        figsize=size if across < PANELS_IN_A_ROW else (TWO_COLUMNS, size[1]), layout="constrained"
-    )
-    return [figure.add_subplot(down, across, i + 1, axes_class=PaperAxes) for i in range(count)]
 
 
 def _draw_panel(ax: Axes, name: str, rows: Sequence[Row], largest: float, room: float) -> None:

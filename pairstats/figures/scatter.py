@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairstats.errors import PairstatsError, listed
-from pairstats.figures.columns import POINTS_PER_INCH, write_caption
+from pairstats.figures.columns import POINTS_PER_INCH, own_words, write_caption
 from pairstats.figures.labels import FAR, Box, Scene, place_labels
 from pairstats.figures.style import (
     FAINT,
@@ -23,10 +23,11 @@ from pairstats.figures.style import (
     middle_cut,
     new_axes,
     paper,
+    remember,
     short_names,
     text_width,
 )  # fmt: skip
-from pairstats.result import Estimates
+from pairstats.result import Estimates, concat
 from pairstats.shown import Labels, Row, as_rows, cell_names, count_text, levels_text, meaning
 
 if TYPE_CHECKING:
@@ -64,7 +65,12 @@ class Look:
 
 
 def flips_against_accuracy(
-    accuracy: Estimates, flips: Estimates, *, labels: Labels | None = None, ax: Axes | None = None
+    accuracy: Estimates,
+    flips: Estimates,
+    *,
+    labels: Labels | None = None,
+    caption: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw how often each cell's answers flip against how often they are right.
 
@@ -74,6 +80,8 @@ def flips_against_accuracy(
         One row a cell each, with the same factors; rows are matched by them.
     labels : mapping, optional
         What estimands and cells are called.
+    caption : str, optional
+        Sentences of your own under the figure.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default axes in a figure of their own.
 
@@ -102,10 +110,11 @@ def flips_against_accuracy(
         ax.set_xlabel(_axis(accuracy, labels), parse_math=False)
         ax.set_ylabel(_axis(flips, labels), parse_math=False)
         together = _at_one_place(list(pairs.values()))
-        caption = [*_caption(accuracy, flips, lost), *_told_apart(together, names)]
-        write_caption(ax, caption, -36, POINTS_PER_INCH * (SIZE[0] - 0.3))
+        words = [*_caption(accuracy, flips, lost), *_told_apart(together, names), *own_words(caption)]
+        write_caption(ax, words, -36, POINTS_PER_INCH * (SIZE[0] - 0.3))
         _move_apart(ax, lines, together)
         _write_labels(ax, list(pairs.values()), names)
+    remember(ax.get_figure(root=True), concat([accuracy, flips]).frame)
     return ax
 
 

@@ -13,8 +13,9 @@ from functools import cache
 from typing import IO, TYPE_CHECKING, Any
 
 import matplotlib
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from pairstats.errors import PairstatsError
 from pairstats.shown import plain
@@ -46,7 +47,9 @@ _FONTS = (
 
 
 class PaperFigure(Figure):
-    """A figure without pyplot that shows itself in a notebook."""
+    """A figure without pyplot that shows itself in a notebook, and knows the rows that it was drawn from."""
+
+    drawn_from: pd.DataFrame | None = None
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         data = io.BytesIO()
@@ -108,6 +111,16 @@ def new_axes(width: float, height: float) -> Axes:
     """Make axes in a figure of their own, of a size in inches, which nothing global knows."""
     figure = PaperFigure(figsize=(width, height), layout="constrained")
     return figure.add_subplot(axes_class=PaperAxes)
+
+
+def remember(figure: Figure | SubFigure | None, rows: pd.DataFrame) -> None:
+    """Keep the rows that a figure was drawn from as its ``drawn_from``; rows of further axes are added below."""
+    if figure is None:
+        return
+    earlier = getattr(figure, "drawn_from", None)
+    rows = rows.reset_index(drop=True)
+    kept = rows if earlier is None else pd.concat([earlier, rows], ignore_index=True)
+    setattr(figure, "drawn_from", kept)  # noqa: B010 -- axes may belong to a plain figure of the user's
 
 
 def save(figure: Figure, target: Path | IO[bytes], *, ending: str, dpi: int = 300) -> None:

@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 RIGHT = ("estimate", "difference", "interval", "level", "p", "adjusted p", "families", "n", "missing")
 """Columns of numbers."""
+
+DRAWN_WIDTH = 672
+"""Pixels of a drawing that does not tell its width."""
 
 MOST_ROWS = 200
 """Rows of a source table that a report shows; the file in the results folder has them all."""
@@ -202,11 +206,15 @@ def sensitivity(results: Results) -> Html:
 
 def figures(results: Results) -> Html:
     """Every figure that the results allow, and why others are missing."""
-    from pairstats.figures.drawing import sheets
+    from pairstats.figures.drawing import drawn_already, sheets
 
     planned, skipped = sheets(results)
+    ready = drawn_already(results)
     shown = []
     for sheet in planned:
+        if sheet.name in ready:
+            shown.append(_embedded(ready[sheet.name].read_bytes(), sheet.title))
+            continue
         try:
             shown.append(figure(sheet.make(), sheet.title))
         except PairstatsError as error:
@@ -253,11 +261,13 @@ def figure(drawn: Figure, title: str) -> Html:
 
     data = io.BytesIO()
     save(drawn, data, ending="svg")
-    return _embedded(data.getvalue(), title, round(96 * drawn.get_figwidth()))
+    return _embedded(data.getvalue(), title)
 
 
-def _embedded(svg: bytes, title: str, width: int = 672) -> Html:
+def _embedded(svg: bytes, title: str) -> Html:
     data = base64.b64encode(svg).decode("ascii")
+    points = re.search(rb'<svg [^>]*?width="([\d.]+)pt"', svg[:2000])
+    width = round(float(points[1]) * 96 / 72) if points else DRAWN_WIDTH
     return Html(
         f'<figure><figcaption>{escaped(title)}</figcaption><div class="scroll">'
         f'<img alt="{escaped(title)}: the table below holds the same numbers" style="--width:{width}px" '
