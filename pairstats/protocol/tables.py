@@ -113,14 +113,34 @@ def read_tables(content: Section) -> Tables:
         if leaf and inside is not None and not isinstance(inside, dict):
             faults.append(Fault(f"`{root}` must be a table.", Place("", key=root)))
         found = inside.get(leaf) if leaf and isinstance(inside, dict) else None if leaf else inside
+        if section == "records.source":
+            found = _with_shared(inside, found)
         if found is None:
             found = {} if section in ALWAYS_THERE else [] if section in SEVERAL else None
         sections[section] = tuple(_read_section(section, kind, found, faults))
     for root in ("records", "exploratory"):
         known = tuple(s.partition(".")[2] for s in SEVERAL if s.startswith(f"{root}."))
+        known += tuple(typing.get_type_hints(Source)) if root == "records" else ()
         if isinstance(content.get(root), dict):
             faults += _unknown(f"[{root}]", content[root], known, Place(root))
     return Tables(sections, tuple(dict.fromkeys(faults)))
+
+
+def _with_shared(records: Any, sources: Any) -> Any:
+    """Sources that also have what `[records]` says for all of them; what a source says itself comes first."""
+    if not (isinstance(records, dict) and isinstance(sources, list)):
+        return sources
+    shared = {key: value for key, value in records.items() if key != "source"}
+    return [_merged(shared, each) if isinstance(each, dict) else each for each in sources]
+
+
+def _merged(shared: Section, own: Section) -> Section:
+    both = {
+        key: {**value, **own[key]}
+        for key, value in shared.items()
+        if isinstance(value, dict) and isinstance(own.get(key), dict)
+    }
+    return {**shared, **own, **both}
 
 
 def _roots() -> tuple[str, ...]:
