@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pairstats.confidence_verbs import calibration_summary
     from pairstats.contrasts import Interaction, Pairwise, Trend, Versus
     from pairstats.difference import diff_results
-    from pairstats.discrimination_verbs import aurc, auroc, compare_auroc
+    from pairstats.discrimination_verbs import aurc, auroc, compare_auroc, compare_confidences
     from pairstats.errors import PairingError, PairstatsError, ProtocolError, ReadError, SchemaError
     from pairstats.estimands import AllCorrect, Brier, FlipRate, Mean, Ratio, Share
     from pairstats.exchange import to_every_eval_ever
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pairstats.flip_verbs import flip_table, silent_errors
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
+    from pairstats.judge_verbs import judge_verdicts
     from pairstats.missing_verbs import missing_bounds
     from pairstats.more_intervals import Betting, ClusterRobust, KornGraubard, Proportion, WildCluster
     from pairstats.noise_verbs import answer_spread, control_flips, excess_flips
@@ -48,8 +49,11 @@ if TYPE_CHECKING:
     from pairstats.protocol import Protocol, load_protocol
     from pairstats.protocol.power_rule import PowerRule
     from pairstats.ranking_verbs import omnibus, rank
+    from pairstats.rate_verbs import rate_test
     from pairstats.readers import extract, read_runs
     from pairstats.records import Records, load_records
+    from pairstats.red_flags import RecordsCheck, check_records
+    from pairstats.redact import Redacted, redact_records
     from pairstats.repeat_verbs import copied_replies, framing_test, pass_rates, variance_parts
     from pairstats.report import write_report
     from pairstats.rescoring import Rescored, rescore
@@ -57,7 +61,9 @@ if TYPE_CHECKING:
     from pairstats.results import Results
     from pairstats.run import run_protocol
     from pairstats.schema import validate
+    from pairstats.scorer_verbs import corrected
     from pairstats.simulate import StatedConfidence, simulate_records
+    from pairstats.sizing_verbs import families_plan, margin_plan
     from pairstats.strata_verbs import macro_average, post_stratify
     from pairstats.together_verbs import simultaneous
     from pairstats.usage_verbs import usage
@@ -89,6 +95,8 @@ _HOME = {
     "Ratio": "estimands",
     "ReadError": "errors",
     "Records": "records",
+    "RecordsCheck": "red_flags",
+    "Redacted": "redact",
     "Rescored": "rescoring",
     "Results": "results",
     "SchemaError": "errors",
@@ -107,24 +115,30 @@ _HOME = {
     "calibration_errors": "calibration_verbs",
     "calibration_summary": "confidence_verbs",
     "capped": "composite_verbs",
+    "check_records": "red_flags",
     "classes": "class_verbs",
     "compare_auroc": "discrimination_verbs",
+    "compare_confidences": "discrimination_verbs",
     "contrast": "infer",
     "control_flips": "noise_verbs",
     "copied_replies": "repeat_verbs",
+    "corrected": "scorer_verbs",
     "corp_curve": "calibration_verbs",
     "design_effects": "planning_verbs",
     "diff_results": "difference",
     "estimate": "infer",
     "excess_flips": "noise_verbs",
     "extract": "readers",
+    "families_plan": "sizing_verbs",
     "fill_article": "fill",
     "findings": "words",
     "flip_table": "flip_verbs",
     "framing_test": "repeat_verbs",
+    "judge_verdicts": "judge_verbs",
     "load_protocol": "protocol",
     "load_records": "records",
     "macro_average": "strata_verbs",
+    "margin_plan": "sizing_verbs",
     "margin_test": "paired_verbs",
     "missing_bounds": "missing_verbs",
     "number_correct": "composite_verbs",
@@ -136,7 +150,9 @@ _HOME = {
     "power_of": "power",
     "probability_better": "posterior_verbs",
     "rank": "ranking_verbs",
+    "rate_test": "rate_verbs",
     "read_runs": "readers",
+    "redact_records": "redact",
     "rescore": "rescoring",
     "retest": "agreement_verbs",
     "review_curve": "agreement_verbs",

@@ -73,6 +73,10 @@ def agreement(
     ------
     PairingError, PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `fleiss_kappa`, `krippendorff_alpha`, `gwet_ac1` of `pairstats.numeric`.
+
     Examples
     --------
     >>> rows = pd.DataFrame({"family": ["f", "f", "g", "g"], "item": ["f", "f", "g", "g"], "model": "m",
@@ -161,6 +165,10 @@ def retest(
     Raises
     ------
     PairingError, PairstatsError
+
+    Notes
+    -----
+    Formulas and sources: `retest_agreement`, `cohen_kappa` of `pairstats.numeric`.
 
     Examples
     --------
@@ -285,6 +293,10 @@ def review_curve(
     Raises
     ------
     PairingError, PairstatsError
+
+    Notes
+    -----
+    Formula and sources: `review_curve` of `pairstats.numeric`.
 
     Examples
     --------

@@ -210,13 +210,23 @@ def _compared(
         if rule.minus is not None:
             other = known[rule.minus]
             beside = panel.where(**{**other.where, **rule.where})
-            return two_rates(inside, build_estimand(asked), beside, build_estimand(other), **settings)
+            pooled = _pooled(panel, rule)
+            return two_rates(
+                inside.by(pooled), build_estimand(asked), beside.by(pooled), build_estimand(other), **settings
+            )
         return compared(
             inside, build_estimand(asked), build_comparison(rule), average=rule.average,
             alternative=rule.side, missing=protocol.design.missing, **settings,
         )  # fmt: skip
     except PairstatsError as error:
         raise type(error)(f"Contrast {rule.name!r}: {error}") from error
+
+
+def _pooled(panel: Panel, rule: ContrastRule) -> list[str]:
+    """Cells that stay apart when the others are pooled inside each family."""
+    averaged = [rule.average] if isinstance(rule.average, str) else rule.average
+    panel.require(*averaged)
+    return [name for name in panel.cells if name not in averaged]
 
 
 def _judged(

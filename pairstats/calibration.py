@@ -29,6 +29,9 @@ def calibration_curve(
 ) -> Estimates:
     """Accuracy of the replies whose stated confidence falls in a bin, in every cell.
 
+    Use it to show where confidence and accuracy part. Not to judge calibration by eye, which
+    `calibration_errors` tests; `corp_curve` is the curve without bins.
+
     Parameters
     ----------
     panel : Panel
@@ -51,6 +54,10 @@ def calibration_curve(
     ------
     PairstatsError
         When `bins` is neither a positive number nor "distinct", or no reply states a confidence.
+
+    Notes
+    -----
+    Formulas and sources: `calibration_curve`, `calibration_table` of `pairstats.numeric`.
 
     Examples
     --------

@@ -56,6 +56,11 @@ def calibration_errors(
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `expected_calibration_error`, `smooth_ece`, `calibration_test` of
+    `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -119,8 +124,9 @@ def brier_parts(
 ) -> Estimates:
     """Parts of the Brier score in every cell (Murphy with bias correction, and CORP), and the log loss.
 
-    Use it to say whether a score comes from calibration or from telling right from wrong. The parts have no
-    interval: `estimate` with `Brier` covers the score itself, `calibration_errors` the test of its first part.
+    Use it to say whether a score comes from calibration or from telling right from wrong. Not for
+    intervals, which the parts have none of: `estimate` with `Brier` covers the score itself,
+    `calibration_errors` the test of its first part.
 
     Parameters
     ----------
@@ -141,6 +147,10 @@ def brier_parts(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formulas and sources: `brier_decomposition`, `corp_decomposition`, `log_loss` of `pairstats.numeric`.
 
     Examples
     --------
@@ -216,6 +226,10 @@ def corp_curve(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formula and sources: `corp_band` of `pairstats.numeric`.
 
     References
     ----------

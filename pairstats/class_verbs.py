@@ -69,6 +69,10 @@ def classes(
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `stuart_maxwell`, `bowker`, `paired_class_test` of `pairstats.numeric`.
+
     References
     ----------
     Stuart, A. (1955). Biometrika 42, 412-416.
@@ -139,7 +143,7 @@ def _pair(
 def _test_columns(test: ClassTest, n_families: int) -> dict[str, Any]:
     moves = sum(sum(row) for row in test.table) - sum(test.table[i][i] for i in range(len(test.table)))
     return {
-        "statistic": test.statistic, "p_value": test.p_value, "mc_error": test.mc_error,
+        "statistic": test.statistic, "p_value": test.p_value, "mc_error": test.mc_error, "seed": test.seed,
         "n_families": n_families, "method": f"label exchange by family ({test.method})", "conf_level": None,
         "note": f"{moves} items change class; {test.df} degrees of freedom, {test.n_informative} families that "
         "tell the two apart",

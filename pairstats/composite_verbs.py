@@ -47,6 +47,10 @@ def number_correct(panel: Panel, column: str = "score", *, confidence_level: flo
     PairstatsError
         When families differ in size.
 
+    Notes
+    -----
+    Formula and sources: `number_correct` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -126,6 +130,10 @@ def capped(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formula and sources: `capped_score` of `pairstats.numeric`.
 
     Examples
     --------
@@ -213,6 +221,10 @@ def weighted(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formula and sources: `weighted_composite` of `pairstats.numeric`.
 
     Examples
     --------

@@ -37,7 +37,8 @@ def calibration_summary(
 ) -> Estimates:
     """Summarise stated confidence in every cell: over-confidence, confident errors, ranking, miscalibration.
 
-    Use it beside `calibration_curve`, which shows where confidence and accuracy part. Replies that state no
+    Use it as the first table on stated confidence. Not for where confidence and accuracy part, which
+    `calibration_curve` shows. Replies that state no
     confidence, or have no score, are left out and counted.
 
     Parameters
@@ -66,6 +67,11 @@ def calibration_summary(
     ------
     PairstatsError
         When a score is neither 0 nor 1.
+
+    Notes
+    -----
+    Formulas and sources: `smooth_ece`, `calibration_test`, `auroc_interval`, `overconfidence` of
+    `pairstats.numeric`.
 
     Examples
     --------

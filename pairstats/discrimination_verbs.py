@@ -8,7 +8,13 @@ from typing import Any
 import pandas as pd
 
 from pairstats.forecasts import NOTHING, forecasts_by_cell
-from pairstats.numeric.ranking import AurocInterval, auroc_difference, auroc_interval
+from pairstats.numeric.ranking import (
+    AurocInterval,
+    auroc_difference,
+    auroc_interval,
+    delong_test,
+    delong_variance,
+)
 from pairstats.numeric.selective import aurc as area_under_risk
 from pairstats.panel import Panel
 from pairstats.replies import (
@@ -56,6 +62,10 @@ def auroc(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formulas and sources: `auroc`, `auroc_interval` of `pairstats.numeric`.
 
     Examples
     --------
@@ -105,6 +115,10 @@ def aurc(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formula and sources: `aurc` of `pairstats.numeric`.
 
     Examples
     --------
@@ -165,6 +179,10 @@ def compare_auroc(
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formula and sources: `auroc_difference` of `pairstats.numeric`.
+
     Examples
     --------
     >>> rows = pd.DataFrame({"family": list("abcd") * 2, "item": "q", "model": ["m"] * 4 + ["n"] * 4,
@@ -190,6 +208,98 @@ def compare_auroc(
             found = _difference(merged, panel.family, confidence, score, confidence_level)
             rows.append(noted(panel, row | found))
     return Estimates.from_rows(rows, factors=others, provenance=provenance(panel))
+
+
+def compare_confidences(
+    panel: Panel,
+    first: str,
+    second: str,
+    score: str = "score",
+    *,
+    confidence_level: float = 0.95,
+) -> Estimates:
+    """AUROC of one confidence less that of another about the same answers, by family and by DeLong.
+
+    Use it for two elicitations of confidence from one set of answers (stated, and from log probabilities). Not
+    for two models, whose answers differ; `compare_auroc` covers them.
+
+    Parameters
+    ----------
+    panel : Panel
+    first, second : str
+        Columns of the two confidences, each in [0, 1].
+    score : str, default "score"
+        0 or 1.
+    confidence_level : float, default 0.95
+
+    Returns
+    -------
+    Estimates
+        In every cell a row of the difference with a family jackknife t interval, which holds with families;
+        where every answer is its own family also rows by DeLong: the difference with its p-value, and both
+        AUROCs with their standard errors.
+
+    Raises
+    ------
+    PairstatsError
+
+    Notes
+    -----
+    Formulas and sources: `delong_variance`, `delong_test` of `pairstats.numeric`.
+
+    References
+    ----------
+    DeLong, E. R., DeLong, D. M. & Clarke-Pearson, D. L. (1988). Biometrics 44, 837-845. doi:10.2307/2531595
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"family": list("abcdef"), "item": "q", "model": "m", "score": [1.0, 1, 0, 0, 1, 0],
+    ...                      "stated": [0.9, 0.8, 0.7, 0.4, 0.6, 0.5], "logprob": [0.9, 0.5, 0.7, 0.4, 0.8, 0.6]})
+    >>> found = compare_confidences(Panel(rows), "stated", "logprob").frame
+    >>> found["estimate"].round(3).tolist(), found["method"].tolist()[1]
+    ([0.111, 0.111, 0.889, 0.778], 'DeLong')
+    """
+    shared = shared_columns(panel, "A difference of AUROCs", confidence_level)
+    rows: list[dict[str, Any]] = []
+    for replies in replies_by_cell(panel, first, second, score):
+        values = replies.frame[[first, second, score]].to_numpy(dtype=float)
+        used = (values == values).all(axis=1)
+        row = {
+            **replies.labels, **shared, "contrast": f"{first} - {second}", "estimand": "auroc", "null": 0.0,
+            "n_units": int(used.sum()), "n_missing": int((~used).sum()),
+        }  # fmt: skip
+        if not used.any():
+            rows.append(row | {"n_families": 0, "note": NOTHING})
+            continue
+        refuse_partial(score, values[used][:, 2])
+        one, two, right = values[used].T
+        families = replies.frame[panel.family].to_numpy()[used]
+        found = auroc_difference(
+            (one, right), (two, right), families=families, confidence_level=confidence_level
+        )
+        rows.append(noted(panel, row | _columns(found)))
+        if found.n_families == right.size and min(found.n_correct, found.n_wrong) >= 2:
+            rows += [row | each for each in _delong({first: one, second: two}, right)]
+    return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel))
+
+
+def _delong(stated: dict[str, Any], right: Any) -> list[dict[str, Any]]:
+    """Rows of independent answers: the test, and each AUROC with its standard error."""
+    one, two = stated.values()
+    test = delong_test(one, two, right)
+    shared = {"n_families": right.size, "conf_level": None}
+    rows = [
+        shared | {
+            "estimate": test.estimate, "statistic": test.statistic, "p_value": test.p_value, "method": "DeLong",
+        }
+    ]  # fmt: skip
+    for name, values in stated.items():
+        alone = delong_variance(values, right)
+        rows.append(shared | {
+            "contrast": None, "null": None, "estimand": f"auroc({name})", "estimate": alone.auroc,
+            "std_error": number(alone.variance**0.5), "method": "DeLong",
+        })  # fmt: skip
+    return rows
 
 
 def _difference(

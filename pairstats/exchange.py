@@ -23,6 +23,7 @@ from pairstats._version import __version__
 from pairstats.errors import PairstatsError, listed
 from pairstats.readers.every_eval_ever import OWN, UNSCORED
 from pairstats.records import Records
+from pairstats.redact import redact_records
 
 EEE_VERSION = "0.3.0"
 EVALUATION = ("study", "model", "condition", "run", "platform")
@@ -42,6 +43,7 @@ def to_every_eval_ever(
     prompt: str | None = None,
     organization: str = "unknown",
     retrieved_timestamp: str = "unknown",
+    redact: bool = False,
 ) -> list[Path]:
     """Write records as Every Eval Ever files, which `read_runs` reads back row by row.
 
@@ -56,6 +58,9 @@ def to_every_eval_ever(
         Who ran the evaluation.
     retrieved_timestamp : str, default "unknown"
         When the results were obtained, as the schema wants it: seconds since 1970.
+    redact : bool, default False
+        Whether replies, keys and e-mail addresses are taken out first; see `redact_records`. No prompt may
+        be named then.
 
     Returns
     -------
@@ -65,7 +70,7 @@ def to_every_eval_ever(
     Raises
     ------
     PairstatsError
-        When the prompt is no column, there are no rows, or a model has no score at all.
+        When the prompt is no column or is to be redacted, there are no rows, or a model has no score at all.
 
     Notes
     -----
@@ -85,6 +90,12 @@ def to_every_eval_ever(
     >>> line["evaluation"]
     {'score': 1.0, 'is_correct': True}
     """
+    if redact:
+        if prompt is not None:
+            raise PairstatsError(
+                f"`redact` drops prompts, so none may be written, but `prompt` names {prompt!r}. Leave one out."
+            )
+        records = redact_records(records)
     table = schema.undictionary(records.table)
     if prompt is not None and prompt not in table.column_names:
         raise PairstatsError(

@@ -67,6 +67,10 @@ def flip_table(
     PairstatsError
         When a score is neither 0 nor 1, or no question has the reference.
 
+    Notes
+    -----
+    Formula and sources: `flip_transitions` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -122,6 +126,10 @@ def silent_errors(
     ------
     PairingError, PairstatsError
         As `flip_table`.
+
+    Notes
+    -----
+    Formula and sources: `flip_errors` of `pairstats.numeric`.
 
     Examples
     --------

@@ -11,12 +11,13 @@ from pairstats.asking import check_estimand, check_panel, remarks
 from pairstats.contrasts import Comparison
 from pairstats.errors import PairstatsError, one_of
 from pairstats.estimands import Estimand
-from pairstats.intervals import FamilyInterval, IntervalKind, as_interval
+from pairstats.interval_names import as_interval
+from pairstats.intervals import FamilyInterval, IntervalKind
 from pairstats.numeric.multiplicity import adjust as adjust_p
 from pairstats.pairs import Compared, combine, compare, paired_units
 from pairstats.panel import Panel
 from pairstats.result import Estimates, concat
-from pairstats.rows import Asked, cell_row, families_only
+from pairstats.rows import Asked, cell_row
 from pairstats.sums import Units
 
 MISSING_RULES = ("common", "refuse", "drop-family")
@@ -31,6 +32,9 @@ def estimate(
     alternative: str = "two-sided",
 ) -> Estimates:
     """Estimate a quantity in every cell of a panel, with an interval over families.
+
+    Use it for one value a cell: accuracy, flip rate, Brier score, shares. Not to compare cells by whether their
+    intervals overlap; `contrast` covers that, on the units they share.
 
     Parameters
     ----------
@@ -49,6 +53,11 @@ def estimate(
         One row a cell. ``n_units`` counts units (repeats averaged), ``n_missing`` planned replies (for flips:
         pairs of replies) that do not count; ``bound_low`` and ``bound_high`` are the worst and best case of
         the missing ones. A cell without any value keeps its row, with the reason in ``note``.
+
+    Notes
+    -----
+    Formulas and sources: `family_interval`, `bootstrap_interval`, `exact_law`, `cr2_interval` of
+    `pairstats.numeric`.
 
     Examples
     --------
@@ -88,6 +97,9 @@ def contrast(
 ) -> Estimates:
     """Compare cells on the units they share, with a paired interval and the exact sign-flip test.
 
+    Use it for every comparison of models, conditions or presentations. Not to show that two are the same:
+    `margin_test` covers that; nor for intervals that hold together, which `simultaneous` gives.
+
     Parameters
     ----------
     panel : Panel
@@ -116,7 +128,12 @@ def contrast(
     Notes
     -----
     Labels are exchanged within whole families, so that copies and repeats move together; with one 0/1 unit a
-    family the test is exact McNemar. The interval is at the nominal level: it is not adjusted.
+    family the test is exact McNemar. The interval is at the nominal level: it is not adjusted. Where the panel
+    declares ``population="these_cases"`` only repeats are random: labels are exchanged between the replies to
+    each case, and the interval is of `pairstats.numeric.these_cases_difference`.
+
+    Formulas and sources: `family_interval`, `sign_flip`, `clustered_difference`, `swap_test` of
+    `pairstats.numeric`.
 
     Examples
     --------
@@ -177,7 +194,6 @@ def compared(
     """Compare as `contrast` does, and keep the family totals behind every row; nothing is adjusted."""
     one_of("missing", missing, MISSING_RULES)
     check_panel(panel)
-    families_only(panel, "A contrast")
     check_estimand(panel, estimand)
     if isinstance(comparison, type) or not hasattr(comparison, "combinations"):
         raise PairstatsError(

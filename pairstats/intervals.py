@@ -21,6 +21,9 @@ from pairstats.numeric.sandwich import cr2_interval
 DRAWS = 20_000
 """Monte-Carlo draws of the family interval where no closed form exists."""
 
+OFF_MODE = 10
+"""Families that must differ from the commonest score before their spread can be trusted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -66,6 +69,17 @@ class Totals:
                 "bounds=(low, high), or use interval=CR2()."
             )
         return self.bounds
+
+
+def near_one_value(totals: Totals) -> tuple[str, ...]:
+    """Say that an interval from the spread of families is too short where nearly all have one score."""
+    _, counts = np.unique(np.round(totals.means, 9), return_counts=True)
+    off = int(counts.sum() - counts.max())
+    if off >= OFF_MODE or counts.max() <= off:
+        return ()
+    return (
+        f"only {off} families differ from the modal score: limits from the spread of families are too short",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +194,10 @@ class Bootstrap:
         )  # fmt: skip
         if found.collapsed:
             return self._collapsed(totals, found, confidence_level, alternative)
-        few = (found.n_off_mode or 0) < 10
+        few = (found.n_off_mode or 0) < OFF_MODE
         notes = (
             f"only {found.n_off_mode} families differ from the modal score: the bootstrap is not "
-            "trustworthy below 10",
+            f"trustworthy below {OFF_MODE}",
         )
         errors = [e for e in found.mc_error or () if e is not None and not math.isnan(e)]
         return Limits(
@@ -216,7 +230,7 @@ class CR2:
         found = cr2_interval(
             totals.means, sizes=totals.den, confidence_level=confidence_level, alternative=alternative
         )
-        return Limits(found.low, found.high, self.name)
+        return Limits(found.low, found.high, self.name, notes=near_one_value(totals))
 
 
 class IntervalKind(Protocol):
@@ -230,27 +244,3 @@ class IntervalKind(Protocol):
     def limits(self, totals: Totals, confidence_level: float, alternative: str) -> Limits:
         """Limits from one column of family totals."""
         ...
-
-
-NAMED: dict[str, IntervalKind] = {
-    "family-jeffreys": FamilyInterval("jeffreys"),
-    "family-cp": FamilyInterval("cp"),
-    "percentile": Bootstrap("percentile"),
-    "basic": Bootstrap("basic"),
-    "bca": Bootstrap("bca"),
-    "bootstrap-t": Bootstrap("bootstrap-t"),
-    "cr2-t": CR2(),
-}
-"""Names of the intervals in a protocol file."""
-
-
-def as_interval(interval: IntervalKind | str) -> IntervalKind:
-    """Interval value for a name; values pass through."""
-    if isinstance(interval, str):
-        one_of("interval", interval, NAMED)
-        return NAMED[interval]
-    if not hasattr(interval, "limits"):
-        raise PairstatsError(
-            f"`interval` must be a name or one of FamilyInterval, Bootstrap, CR2, not {interval!r}."
-        )
-    return interval

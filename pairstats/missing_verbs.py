@@ -57,6 +57,10 @@ def missing_bounds(
     PairstatsError
         When the estimand has no bounds.
 
+    Notes
+    -----
+    Formulas and sources: `manski_bounds`, `imbens_manski`, `enough_answered` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd

@@ -1,7 +1,7 @@
 """Further kinds of interval as values, for a proof or for comparison with other papers: the default covers more.
 
-They are given to `estimate` and `contrast` as ``interval=Betting()`` and the like; protocol files name the kinds
-in `pairstats.intervals` only.
+They are given to `estimate` and `contrast` as ``interval=Betting()`` or by name; `pairstats.interval_names` has
+the names.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from typing import Literal
 import numpy as np
 
 from pairstats.errors import PairstatsError, one_of
-from pairstats.intervals import Limits, Totals
+from pairstats.intervals import Limits, Totals, near_one_value
 from pairstats.numeric.betting import betting_interval
 from pairstats.numeric.intervals import clopper_pearson, jeffreys, mid_p_interval, wilson
+from pairstats.numeric.more_proportions import agresti_coull, blaker
 from pairstats.numeric.sandwich import cluster_robust, korn_graubard
 from pairstats.numeric.wild import wild_cluster
 
 PROPORTIONS = {
-    "clopper-pearson": clopper_pearson, "mid-p": mid_p_interval, "wilson": wilson, "jeffreys": jeffreys
+    "clopper-pearson": clopper_pearson, "mid-p": mid_p_interval, "wilson": wilson, "jeffreys": jeffreys,
+    "agresti-coull": agresti_coull, "blaker": blaker,
 }  # fmt: skip
 
 
@@ -30,11 +32,18 @@ class Betting:
     Use it where a referee demands a proof. Not for width: ``FamilyInterval("cp")`` is shorter, without a known
     counter-example, and covers everything else.
 
+    Parameters
+    ----------
+    seed : int, optional
+        Of the order in which families are taken; by default derived from the data, and printed.
+
     Examples
     --------
     >>> Betting().name
     'betting'
     """
+
+    seed: int | None = None
 
     @property
     def name(self) -> str:
@@ -45,9 +54,9 @@ class Betting:
         """Limits from one column of family totals."""
         found = betting_interval(
             totals.means, sizes=totals.den, bounds=totals.in_range(self.name),
-            confidence_level=confidence_level, alternative=alternative,
+            confidence_level=confidence_level, alternative=alternative, rng=self.seed,
         )  # fmt: skip
-        return Limits(found.low, found.high, self.name)
+        return Limits(found.low, found.high, self.name, seed=found.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +66,34 @@ class WildCluster:
     Use it for unbounded scores of 6 to 50 families, or to compare with econometric papers. Not near a ceiling;
     the family interval covers that.
 
+    Parameters
+    ----------
+    n_resamples : int, default 9999
+        Arrangements drawn where there are too many to take all.
+    seed : int, optional
+        By default derived from the data, and printed.
+
     Examples
     --------
     >>> WildCluster().name
-    'wild cluster'
+    'wild-cluster'
     """
+
+    n_resamples: int = 9999
+    seed: int | None = None
 
     @property
     def name(self) -> str:
         """Name in the ``method`` column."""
-        return "wild cluster"
+        return "wild-cluster"
 
     def limits(self, totals: Totals, confidence_level: float, alternative: str) -> Limits:
         """Limits from one column of family totals."""
         found = wild_cluster(
-            totals.means, sizes=totals.den, confidence_level=confidence_level, alternative=alternative
+            totals.means, sizes=totals.den, confidence_level=confidence_level, alternative=alternative,
+            n_resamples=self.n_resamples, rng=self.seed,
         )  # fmt: skip
-        return Limits(found.low, found.high, found.method)
+        return Limits(found.low, found.high, found.method, seed=found.seed, notes=near_one_value(totals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +129,7 @@ class ClusterRobust:
             totals.means, sizes=totals.den, kind=self.kind, confidence_level=confidence_level,
             alternative=alternative,
         )  # fmt: skip
-        return Limits(found.low, found.high, self.name)
+        return Limits(found.low, found.high, self.name, notes=near_one_value(totals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +161,15 @@ class KornGraubard:
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """Interval for a count of independent 0/1 families: Clopper-Pearson, mid-P, Wilson or Jeffreys.
+    """Interval for a count of independent 0/1 families: Clopper-Pearson, Blaker, mid-P, Wilson and others.
 
     Use it where every family is one 0/1 decision, or all-correct. Not where families have copies; the family
     interval covers both, and on 0/1 families is Jeffreys ("jeffreys") and Clopper-Pearson ("cp").
 
     Parameters
     ----------
-    method : {"clopper-pearson", "mid-p", "wilson", "jeffreys"}, default "clopper-pearson"
+    method : {"clopper-pearson", "blaker", "mid-p", "wilson", "jeffreys", "agresti-coull"}
+        Default "clopper-pearson".
 
     Examples
     --------
@@ -156,7 +177,9 @@ class Proportion:
     1.0
     """
 
-    method: Literal["clopper-pearson", "mid-p", "wilson", "jeffreys"] = "clopper-pearson"
+    method: Literal["clopper-pearson", "mid-p", "wilson", "jeffreys", "agresti-coull", "blaker"] = (
+        "clopper-pearson"
+    )
 
     def __post_init__(self) -> None:
         one_of("method", self.method, PROPORTIONS)

@@ -46,6 +46,10 @@ def excess_flips(
     ------
     PairingError
 
+    Notes
+    -----
+    Formula and sources: `excess_disagreement` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -113,6 +117,10 @@ def control_flips(
     ------
     PairstatsError
         When the arms overlap.
+
+    Notes
+    -----
+    Formulas and sources: `mover_difference`, `control_excess` of `pairstats.numeric`.
 
     Examples
     --------
@@ -199,6 +207,10 @@ def answer_spread(
     Raises
     ------
     PairingError
+
+    Notes
+    -----
+    Formulas and sources: `any_disagreement`, `answer_entropy` of `pairstats.numeric`.
 
     Examples
     --------

@@ -13,13 +13,14 @@ from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand, Mean
 from pairstats.infer import asked_for, compared
+from pairstats.numeric.clustered_odds import clustered_odds_ratio
 from pairstats.numeric.clustered_tests import clustered_mcnemar
 from pairstats.numeric.discordant import MCNEMAR_METHODS, mcnemar, mcnemar_odds_ratio
 from pairstats.numeric.effective import METHODS as EFFECTIVE
 from pairstats.numeric.effective import clustered_difference_interval
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import KINDS, family_interval
-from pairstats.numeric.intervals import DIFFERENCE_METHODS, paired_difference_interval
+from pairstats.numeric.intervals import DIFFERENCE_METHODS, EstimateInterval, paired_difference_interval
 from pairstats.numeric.noninferiority import family_margin_test
 from pairstats.numeric.sandwich import cluster_robust
 from pairstats.numeric.wild import wild_cluster
@@ -90,6 +91,10 @@ def paired_tests(panel: Panel, factor: str = "model", column: str = "score") -> 
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `wild_cluster`, `sign_flip`, `mcnemar`, `clustered_mcnemar` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -112,7 +117,7 @@ def paired_intervals(
 
     Use it as a sensitivity analysis, or to compare with a paper. Not to choose the shortest: the default of
     `contrast` is the first row. Where families hold several items, intervals for independent items are made
-    with an effective number of items, and there is no odds ratio.
+    with an effective number of items, and the odds ratio is the marginal one of a GEE logit.
 
     Parameters
     ----------
@@ -124,12 +129,17 @@ def paired_intervals(
     -------
     Estimates
         For each pair of levels a row a ``method``: family-jeffreys, family-cp, cr2-t, and Tango,
-        Bonett-Price, Newcombe and Agresti-Min with effective n; on single items the same as published, and
-        rows ``odds_ratio`` (exact, mid-p, Wilson).
+        Bonett-Price, Newcombe and Agresti-Min with effective n; on single items the same as published. Rows
+        ``odds_ratio``: exact, mid-p and Wilson on single items, else with Mancl and DeRouen's variance.
 
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formulas and sources: `mcnemar_odds_ratio`, `clustered_odds_ratio`, `paired_difference_interval`,
+    `clustered_difference_interval` of `pairstats.numeric`.
 
     Examples
     --------
@@ -160,7 +170,8 @@ def margin_test(
     """Test superiority, non-inferiority or equivalence of two cells against a margin, over families.
 
     Use it for a claim that was fixed before the outcomes were seen. Not for a registered study; a protocol
-    covers that, with multiplicity and sensitivity. "Not significantly different" is no equivalence.
+    (`run_protocol`) covers that, with multiplicity and sensitivity. "Not significantly different" in `contrast`
+    is no equivalence.
 
     Parameters
     ----------
@@ -171,7 +182,8 @@ def margin_test(
     claim : {"superiority", "noninferiority", "equivalence"}
     margin : float or (float, float)
         In the unit of the estimand; for equivalence also (how much worse, how much better).
-    method : {"family-cp", "family-jeffreys", "t"}
+    method : {"family-cp", "family-jeffreys", "t", "obuchowski", "durkalski", "yang"}
+        As in `pairstats.numeric.family_margin_test`.
     alpha : float, optional
         Superiority: two-sided, default 0.05. Non-inferiority: one-sided, default 0.025. Equivalence: on each
         side, default 0.05.
@@ -185,6 +197,10 @@ def margin_test(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formulas and sources: `margin_test`, `family_margin_test` of `pairstats.numeric`.
 
     Examples
     --------
@@ -287,7 +303,7 @@ def _tests(pair: _Pair) -> Iterator[dict[str, Any]]:
     finite = number(robust.statistic) if np.isfinite(robust.statistic) else None
     yield {"method": robust.method, "statistic": finite, "p_value": robust.p_value}
     wild = wild_cluster(means, sizes=pair.sizes)
-    yield {"method": wild.method, "p_value": wild.p_value, "p_floor": wild.p_floor}
+    yield {"method": wild.method, "p_value": wild.p_value, "p_floor": wild.p_floor, "seed": wild.seed}
     for method in MCNEMAR_METHODS if pair.independent else ():
         _, first, second, _ = pair.totals
         plain = mcnemar(first, second, method=method, n=len(pair.gaps))
@@ -312,8 +328,14 @@ def _intervals(pair: _Pair, level: float) -> list[dict[str, Any]]:
         _, first, second, _ = pair.totals
         for name in ("exact", "mid-p", "wilson"):
             odds = mcnemar_odds_ratio(first, second, method=name, **options)
-            rows.append({
-                "estimand": "odds_ratio", "null": 1.0, "estimate": number(odds.estimate), "conf_low": odds.low,
-                "conf_high": odds.high, "method": odds.method,
-            })  # fmt: skip
+            rows.append(_odds_row(odds))
+    else:
+        rows.append(_odds_row(clustered_odds_ratio(*pair.counts.T, **options)))
     return rows
+
+
+def _odds_row(odds: EstimateInterval) -> dict[str, Any]:
+    return {
+        "estimand": "odds_ratio", "null": 1.0, "estimate": number(odds.estimate), "conf_low": odds.low,
+        "conf_high": odds.high, "method": odds.method,
+    }  # fmt: skip

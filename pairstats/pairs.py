@@ -12,7 +12,6 @@ import numpy as np
 from pairstats.contrasts import Combination, Comparison, Trend
 from pairstats.errors import PairingError, PairstatsError, listed
 from pairstats.intervals import FamilyInterval, Totals
-from pairstats.numeric.draws import derived_seed
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.swap import swap_test
 from pairstats.numeric.trends import dose_trend
@@ -26,7 +25,9 @@ from pairstats.rows import (
     population_notes,
     weight_notes,
 )
+from pairstats.shown import parting
 from pairstats.sums import FamilySums, Units
+from pairstats.these_cases import these_cases_gap
 
 TIE = 1e-9
 
@@ -67,14 +68,20 @@ class Compared:
     combined : Combined
     totals : Totals or None
         Family differences, where the sides share their denominators.
+    sides : FamilySums or None
+        Totals of both sides, where their denominators differ.
     limits_at : callable or None
         Limits at any confidence level, for comparisons without family differences.
+    deciding : str
+        Kind of the limits that decide a claim against a margin.
     """
 
     row: dict[str, Any]
     combined: Combined
     totals: Totals | None = None
+    sides: FamilySums | None = None
     limits_at: Callable[[float], tuple[float, float]] | None = None
+    deciding: str = "family-cp"
 
 
 def paired_units(asked: Asked, factors: Sequence[str], cells: Sequence[str]) -> tuple[Units, str]:
@@ -179,26 +186,23 @@ def compare(
         why = "no unit is answered on both sides" if not chosen.any() else "one side has nothing to count"
         return Compared(row | {"n_families": 0, "note": joined([f"no results: {why}", *notes])}, combined)
     row |= _discordant(units, combined, chosen)
+    if asked.panel.population == "these_cases":
+        found, limits_at = these_cases_gap(asked, units, columns, combined.weights, chosen)
+        row |= found | {"note": joined([parting(row | found), found["note"], *notes])}
+        return Compared(row, combined, limits_at=limits_at, deciding="Clopper-Pearson limits on replies")
     if np.all(np.abs(sums.den - sums.den[:, :1]) < TIE):
         ends = combined.range(asked.estimand.bounds)
         totals = Totals(sums.num @ combined.weights, sums.den[:, 0], ends, sums.families)
         row |= _shared(asked, sums, totals, comparison, notes)
         weights = weight_notes(asked, units, columns, chosen, combined.weights, row)
-        return Compared(_remarked(row, [*_parting(row), *weights]), combined, totals)
+        return Compared(_remarked(row, [parting(row), *weights]), combined, totals)
     row |= _unshared(asked, sums, combined, notes)
-    return Compared(_remarked(row, _parting(row)), combined)
+    return Compared(_remarked(row, [parting(row)]), combined, sides=sums)
 
 
 def _remarked(row: dict[str, Any], remarks: Sequence[str]) -> dict[str, Any]:
     """Put remarks before the note of a row."""
-    return row | {"note": joined([*remarks, *filter(None, [row["note"]])])}
-
-
-def _parting(row: Mapping[str, Any]) -> list[str]:
-    """Say where the interval and the exact test part: they answer by different methods."""
-    excludes = row["conf_low"] > 0 or row["conf_high"] < 0
-    rejects = row["p_value"] <= 1 - row["conf_level"]
-    return [] if excludes == rejects else ["interval and test disagree: the test decides"]
+    return row | {"note": joined([*remarks, row["note"] or ""])}
 
 
 def _chosen(units: Units, columns: Sequence[int], missing: str) -> tuple[np.ndarray, int]:
@@ -223,14 +227,14 @@ def _shared(
     if isinstance(comparison, Trend):
         doses = np.array(list(comparison.doses.values()), dtype=float)
         per_dose = sums.num.reshape(len(sums), len(doses), -1).mean(axis=2)
-        test: Any = dose_trend(per_dose, doses, alternative=asked.alternative, rng=derived_seed(per_dose))
+        test: Any = dose_trend(per_dose, doses, alternative=asked.alternative)
         notes = [*notes, f"p by permuting doses within families ({test.method})"]
     else:
         test = sign_flip(totals.num, alternative=asked.alternative)
     floor = [f"smallest possible p is {test.p_floor:.3g}"] if (test.p_floor or 0) > 0.05 else []
     return numbers(asked, totals, [*notes, *floor]) | {
         "statistic": float(totals.num.sum()), "p_value": test.p_value, "p_floor": test.p_floor,
-    }  # fmt: skip
+    } | ({} if test.seed is None else {"seed": test.seed})  # fmt: skip
 
 
 def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequence[str]) -> dict[str, Any]:
@@ -247,10 +251,10 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
         )
     low, high = asked.estimand.bounds
     ends = (np.array([low, high]), np.array([high, low]))
-    num, den, swapped = _canonical(sums.num, sums.den)
+    num, den, swapped = canonical_sides(sums.num, sums.den)
     side = _OTHER_SIDE[asked.alternative] if swapped else asked.alternative
     limits = chosen.limits_of(_ratio_difference, num, den, ends, asked.level, side)
-    test = swap_test(num, den, alternative=side, rng=derived_seed(np.hstack([num, den])))
+    test = swap_test(num, den, alternative=side)
     value = sums.value()
     columns = limit_columns(limits)
     if swapped:
@@ -273,7 +277,7 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
 _OTHER_SIDE = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
 
 
-def _canonical(num: np.ndarray, den: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+def canonical_sides(num: np.ndarray, den: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
     """Order families and sides by their totals, so that draws depend on the data alone.
 
     Swapping the sides or renaming families then gives the same draws, and exactly the opposite limits.

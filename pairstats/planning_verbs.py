@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pairstats.cell_totals import cell_totals
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.infer import asked_for
@@ -15,7 +16,6 @@ from pairstats.panel import Panel
 from pairstats.replies import noted, number, provenance
 from pairstats.result import Estimates
 from pairstats.rows import Asked, families_only
-from pairstats.sums import Cell, Units
 
 
 def design_effects(panel: Panel, estimand: Estimand) -> Estimates:
@@ -39,6 +39,10 @@ def design_effects(panel: Panel, estimand: Estimand) -> Estimates:
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `design_effect`, `effective_families` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -56,7 +60,7 @@ def design_effects(panel: Panel, estimand: Estimand) -> Estimates:
             "variance_parts() for other scores."
         )
     rows: list[dict[str, Any]] = []
-    for row, totals in _cells(panel, estimand):
+    for row, totals in cell_totals(panel, estimand):
         if totals is None:
             rows.append(row | {"estimand": "design_effect"})
             continue
@@ -99,6 +103,10 @@ def bound_plan(
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `zero_event_bound`, `zero_event_nobs`, `families_for_bound` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -112,7 +120,7 @@ def bound_plan(
     asked = asked_for(panel, estimand, FamilyInterval("cp"), confidence_level, "greater")
     needed = {float(bound): families_for_bound(bound, confidence_level=confidence_level) for bound in bounds}
     rows: list[dict[str, Any]] = []
-    for row, totals in _cells(panel, estimand):
+    for row, totals in cell_totals(panel, estimand):
         row = row | {"conf_level": confidence_level, "alternative": "greater"}
         if totals is None:
             rows.append(row | {"estimand": f"bound of {estimand.name}"})
@@ -131,24 +139,3 @@ def _bound(asked: Asked, totals: Totals) -> dict[str, Any]:
     limits = asked.limits(totals)
     value = float(totals.num.sum() / totals.den.sum())
     return {"estimate": value, "conf_low": limits.low, "conf_high": limits.high, "method": limits.method}
-
-
-def _cells(panel: Panel, estimand: Estimand) -> list[tuple[dict[str, Any], Totals | None]]:
-    """Shared columns and family totals of each cell; None where nothing counts."""
-    panel.require(*estimand.columns)
-    units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, panel.unit_of(estimand))
-    return [_cell(panel, estimand, units, cell) for cell in units.cells]
-
-
-def _cell(panel: Panel, estimand: Estimand, units: Units, cell: Cell) -> tuple[dict[str, Any], Totals | None]:
-    column = units.position(cell)
-    chosen = units.n_valid[:, column] > 0
-    sums = units.add_up([column], chosen, estimand.weight)
-    row = {
-        **dict(zip(panel.cells, cell, strict=True)), "population": panel.population, "weight": estimand.weight,
-        "registered": False, "n_units": int(chosen.sum()), "n_families": len(sums),
-        "n_missing": int((units.n_planned[:, column] - units.n_valid[:, column]).sum()),
-    }  # fmt: skip
-    if not len(sums):
-        return row | {"note": "no results: no reply counts"}, None
-    return row, Totals(sums.num[:, 0], sums.den[:, 0], estimand.bounds)

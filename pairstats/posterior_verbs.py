@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.infer import compared
+from pairstats.numeric.posterior import bayesian_bootstrap
 from pairstats.numeric.posterior import probability_better as posterior_of
+from pairstats.pairs import canonical_sides
 from pairstats.panel import Panel
 from pairstats.replies import provenance
 from pairstats.result import Estimates
-from pairstats.rows import families_only
+from pairstats.rows import Asked, families_only
+from pairstats.sums import FamilySums
 
 
 def probability_better(
@@ -47,12 +54,18 @@ def probability_better(
     Estimates
         For each pair: ``P(better)``, ``P(within)`` (closer than delta; not for delta 0) and ``P(worse)``
         without limits, and ``posterior_difference`` with the posterior mean and its credible interval, the
-        Dirichlet weights being those of the family interval. Exact, no draws.
+        Dirichlet weights being those of the family interval. Exact, but for ratios whose sides have
+        different denominators: those are drawn, with the seed and the Monte-Carlo error in the row.
 
     Raises
     ------
     PairstatsError
-        When the sides have different denominators, or no range is known.
+        When no range is known, or ratios of different denominators are not compared in pairs.
+
+    Notes
+    -----
+    Formulas and sources: `family_posterior`, `probability_better`, `bayesian_bootstrap` of
+    `pairstats.numeric`.
 
     References
     ----------
@@ -79,11 +92,9 @@ def probability_better(
     for one in found.compared:
         kept = ("n_families", "n_units", "n_missing", "note")
         row = one.combined.labels | found.asked.described() | {name: one.row.get(name) for name in kept}
-        if one.totals is None and one.row.get("n_families"):
-            raise PairstatsError(
-                f"The sides of {estimand.name} have different denominators, so there are no family differences. "
-                "Draw from pairstats.numeric.bayesian_bootstrap() on their totals."
-            )
+        if one.sides is not None:
+            rows += [row | each for each in _drawn(one.sides, found.asked, delta, prior, confidence_level)]
+            continue
         if one.totals is None:
             rows.append(row | {"estimand": "P(better)"})
             continue
@@ -103,3 +114,35 @@ def probability_better(
         )  # fmt: skip
     settings = provenance(panel, delta=delta, prior=prior)
     return Estimates.from_rows(rows, factors=found.factors, provenance=settings)
+
+
+def _drawn(
+    sums: FamilySums, asked: Asked, delta: float, prior: str, level: float
+) -> Iterator[dict[str, Any]]:
+    """Rows of two ratios with different denominators, from draws of the same weights."""
+    bounds = asked.estimand.bounds
+    if bounds is None:
+        raise PairstatsError(f"A posterior needs a known range, but {asked.estimand.name} has none.")
+    num, den, swapped = canonical_sides(sums.num, sums.den)
+    sign = -1.0 if swapped else 1.0
+    sizes = den.mean(axis=0)
+    ends = [[*(np.array(pair) * sizes), *sizes] for pair in (bounds, bounds[::-1])]
+    found = bayesian_bootstrap(
+        np.hstack([num, den]),
+        lambda t: sign * (t[:, 0] / t[:, 2] - t[:, 1] / t[:, 3]),
+        ends=ends if prior == "jeffreys" else None,
+    )
+    shared = {"seed": found.seed, "method": f"Bayesian bootstrap, {prior} prior (Monte Carlo)"}
+    better, worse = float(found.at_least(delta)), float(np.mean(found.values <= -delta))
+    chances = {"better": better, "within": 1.0 - better - worse, "worse": worse}
+    for name, value in chances.items():
+        if delta or name != "within":
+            error = math.sqrt(max(value * (1 - value), 0.0) / found.n_resamples)
+            columns = {"estimand": f"P({name})", "estimate": value, "conf_level": None, "margin": delta}
+            yield shared | columns | {"mc_error": error}
+    tail = (1 - level) / 2
+    yield shared | {
+        "estimand": "posterior_difference", "estimate": float(found.values.mean()), "null": 0.0,
+        "std_error": float(found.values.std(ddof=1)), "conf_low": float(found.quantile(tail)),
+        "conf_high": float(found.quantile(1 - tail)),
+    }  # fmt: skip

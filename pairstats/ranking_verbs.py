@@ -77,6 +77,11 @@ def rank(
     ------
     PairingError, PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `all_pairs`, `rank_intervals`, `rank_bounds`, `indistinguishable_groups` of
+    `pairstats.numeric`.
+
     References
     ----------
     Mogstad, M., Romano, J. P., Shaikh, A. M. & Wilhelm, D. (2024). Review of Economic Studies 91, 476-518.
@@ -118,7 +123,7 @@ def rank(
             rows.append(
                 stratum.row | level | {
                     "estimand": f"rank({asked.estimand.name})", "conf_low": float(found.best[i]),
-                    "conf_high": float(found.worst[i]), "method": f"ranks by {found.method}",
+                    "conf_high": float(found.worst[i]), "method": f"ranks by {found.method}", "seed": found.seed,
                     "note": f"group {letters[i]}: {told}",
                 }
             )  # fmt: skip
@@ -158,6 +163,10 @@ def omnibus(
     ------
     PairingError, PairstatsError
 
+    Notes
+    -----
+    Formula and sources: `cochran_q` of `pairstats.numeric`.
+
     References
     ----------
     Cochran, W. G. (1950). Biometrika 37, 256-266. doi:10.1093/biomet/37.3-4.256
@@ -183,6 +192,7 @@ def omnibus(
         floor = 1 / (n_resamples + 1) if test.method == "monte-carlo" else None
         found = {
             "statistic": test.statistic, "p_value": test.p_value, "mc_error": test.mc_error, "p_floor": floor,
+            "seed": test.seed,
             "method": f"Cochran's Q by families ({test.method})",
             "note": f"{test.df} degrees of freedom, {test.n_informative} families whose levels differ",
         }  # fmt: skip

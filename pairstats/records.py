@@ -103,7 +103,7 @@ class Records:
         left_out = no_left_out() if loaded.left_out is None else loaded.left_out
         return cls(table, ledger, left_out, loaded.score_range)
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = False, redact: bool = False) -> Path:
         """Write the records to a Parquet or CSV file.
 
         Parameters
@@ -115,6 +115,9 @@ class Records:
         overwrite : bool, default False
             Whether a file of that name may be written over whatever it holds. Records that pairstats wrote
             (and empty files) always may.
+        redact : bool, default False
+            Whether replies, prompts, keys and e-mail addresses are taken out first; see
+            `redact_records`, which also says how many.
 
         Returns
         -------
@@ -126,6 +129,10 @@ class Records:
         ReadError
             When the suffix is another, or the file exists and does not hold records that pairstats wrote.
         """
+        if redact:
+            from pairstats.redact import redact_records
+
+            return redact_records(self).save(path, overwrite=overwrite)
         return records_file.save(
             self.table, self.ledger, self.left_out, self.score_range, Path(path), overwrite
         )

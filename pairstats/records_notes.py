@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 from pairstats import schema
 from pairstats.errors import listed
 
+TWO_SCALES = "confidence on two scales"
+"""How a note of the ledger begins, where a file holds stated confidences from 0 to 1 and from 0 to 100."""
 MINORITY = 0.5
 """Share of items below which belonging to several families is an exception, not the way ids are given."""
 

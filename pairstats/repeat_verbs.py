@@ -56,6 +56,10 @@ def variance_parts(
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `variance_components`, `repeat_variance`, `repeats_to_buy` of `pairstats.numeric`.
+
     Examples
     --------
     >>> rows = pd.DataFrame({"family": list("aaabbbcccddd"), "item": list("aaabbbcccddd"), "model": "m",
@@ -144,6 +148,10 @@ def framing_test(panel: Panel, factor: str = "variant", column: str = "score") -
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formula and sources: `crossed_variance` of `pairstats.numeric`.
+
     Examples
     --------
     >>> rows = pd.DataFrame([{"family": c, "item": c, "model": "m", "variant": v, "repeat": r, "score": float(s)}
@@ -215,6 +223,10 @@ def pass_rates(
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `pass_at_k`, `pass_hat_k` of `pairstats.numeric`.
+
     Examples
     --------
     >>> rows = pd.DataFrame({"family": list("aaabbb"), "item": list("aaabbb"), "model": "m",
@@ -272,6 +284,10 @@ def copied_replies(panel: Panel, column: str = "response") -> Estimates:
     ------
     PairstatsError
         When a text is to be compared that is not there.
+
+    Notes
+    -----
+    Formula and sources: `copied_repeats` of `pairstats.numeric`.
 
     Examples
     --------

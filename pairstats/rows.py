@@ -125,7 +125,8 @@ def families_only(panel: Panel, what: str) -> None:
     if panel.population == "these_cases":
         raise PairstatsError(
             f"{what} is over families, as population='families' says, but the panel declares 'these_cases'. "
-            "For the cases at hand use estimate() with the Mean of a 0/1 score and repeats; else declare "
+            "For the cases at hand use estimate(), or contrast() of two levels, with the Mean of a 0/1 score and "
+            "repeats: contrast() with Pairwise() gives all differences and Holm's p-values. Else declare "
             "population='families'."
         )
 
@@ -162,5 +163,5 @@ def blank_notes(units: Units, columns: Sequence[int], chosen: np.ndarray) -> lis
 
 
 def joined(notes: Sequence[str]) -> str | None:
-    """Notes as one text, each once; None where there is none."""
-    return "; ".join(dict.fromkeys(notes)) or None
+    """Notes as one text, each once, empty ones left out; None where there is none."""
+    return "; ".join(dict.fromkeys(filter(None, notes))) or None

@@ -186,8 +186,9 @@ def within(value: float, limits: tuple[float, float]) -> float | None:
 
 
 def faults(
-    table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0), lacking: Sequence[str] = ()
-) -> list[str]:
+    table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0), lacking: Sequence[str] = (),
+    keys_differ: bool = False,
+) -> list[str]:  # fmt: skip
     """Find every way in which a table breaks the format.
 
     Parameters
@@ -198,6 +199,8 @@ def faults(
         Declared range of the scores.
     lacking : sequence of str
         Columns without a default that the table did not have before `conform` made them blank.
+    keys_differ : bool, default False
+        Whether it is known that no key occurs twice.
 
     Returns
     -------
@@ -213,7 +216,7 @@ def faults(
         *_bad_words(table),
         *_out_of_range(table, score_range),
         *_scored_without_answer(table),
-        *_duplicate_keys(table),
+        *([] if keys_differ else _duplicate_keys(table)),
     ]
 
 
@@ -223,7 +226,9 @@ _WHAT_FOR = {
 }
 
 
-def validate(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) -> pa.Table:
+def validate(
+    table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0), keys_differ: bool = False
+) -> pa.Table:
     """Conform a table to the paired long format and check every invariant at once.
 
     Parameters
@@ -231,6 +236,8 @@ def validate(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) 
     table : pyarrow.Table
     score_range : tuple of float, default (0, 1)
         Declared range of the scores.
+    keys_differ : bool, default False
+        Whether the caller has made sure that no key occurs twice.
 
     Returns
     -------
@@ -252,7 +259,7 @@ def validate(table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0)) 
     """
     lacking = [name for name in _MUST_BE_WRITTEN if name not in table.column_names]
     conformed = _clipped(conform(table), score_range)
-    found = faults(conformed, score_range=score_range, lacking=lacking)
+    found = faults(conformed, score_range=score_range, lacking=lacking, keys_differ=keys_differ)
     if found:
         ways = "1 way" if len(found) == 1 else f"{len(found)} ways"
         raise SchemaError(
@@ -325,7 +332,10 @@ def _spelling_twins(table: pa.Table) -> Iterator[str]:
     """Find names that look alike and would still be two: they would not pair, without a word."""
     for name in IDS:
         values = _plain(table, name) if name in table.column_names else pa.array([], pa.string())
-        found = twins(pc.unique(values).to_pylist())
+        names = pc.unique(values)
+        if pc.all(pc.match_substring_regex(names, _PLAIN_NAME)).as_py() is not False:
+            continue
+        found = twins(names.to_pylist())
         if found:
             rows = [row for each in found[0] for row in _rows(pc.equal(values, each))[:1]]
             yield f"'{name}' must spell a name in one way, but {told(name, found, _at(rows, table))}"
@@ -360,10 +370,69 @@ def _scored_without_answer(table: pa.Table) -> Iterator[str]:
         yield f"a row with status 'error' or 'absent' must have no score, but has one in {_at(rows, table)}"
 
 
+_PLAIN_NAME = r"^[0-9A-Za-z]([ -~]*[0-9A-Za-z])?$"
+"""What `spelling.plain_name` leaves as it is."""
+
+
+def key_codes(keys: pa.Table) -> np.ndarray:
+    """Give every row a number that equals that of another row where their keys are equal.
+
+    Parameters
+    ----------
+    keys : pyarrow.Table
+        The columns of `KEY`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Whole numbers; exact, not hashed.
+
+    Examples
+    --------
+    >>> rows = {**dict.fromkeys(KEY, ["", "", ""]), "item": ["q1", "q2", "q1"]}
+    >>> codes = key_codes(pa.table(rows))
+    >>> bool(codes[0] == codes[2]), bool(codes[0] == codes[1])
+    (True, False)
+    """
+    codes, size = np.zeros(keys.num_rows, dtype=np.int64), 1
+    for name in KEY:
+        values, indices = encoded(keys.column(name))
+        kinds = len(values) + 1
+        if kinds == 1 or (kinds == 2 and not keys.column(name).null_count):
+            continue
+        if size * kinds >= 2**62:
+            unique, codes = np.unique(codes, return_inverse=True)
+            size = len(unique)
+        codes = codes * kinds + np.concatenate([pc.fill_null(part, kinds - 1) for part in indices])
+        size *= kinds
+    return codes
+
+
+def encoded(column: pa.ChunkedArray) -> tuple[pa.Array, list[pa.Array]]:
+    """Give the different values of a column, and in chunks the place of each row's value among them.
+
+    Examples
+    --------
+    >>> values, places = encoded(pa.chunked_array([["a", "b"], ["a", None]]))
+    >>> values.to_pylist(), [place.to_pylist() for place in places]
+    (['a', 'b'], [[0, 1], [0, None]])
+    """
+    chunks = column.dictionary_encode().chunks
+    values = max((chunk.dictionary for chunk in chunks), key=len, default=pa.array([], column.type))
+    return values, [chunk.indices for chunk in chunks]
+
+
+def _some_equal(codes: np.ndarray) -> bool:
+    ordered = np.sort(codes)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
 def _duplicate_keys(table: pa.Table) -> Iterator[str]:
     if not set(KEY) <= set(table.column_names):
         return
     keys = pa.table({name: _plain(table, name) for name in KEY})
+    if not _some_equal(key_codes(keys)):
+        return
     counted = keys.append_column("n", pa.array([1] * keys.num_rows, pa.int64()))
     groups = counted.group_by(list(KEY)).aggregate([("n", "sum")])
     twice = groups.filter(pc.greater(groups.column("n_sum"), 1))

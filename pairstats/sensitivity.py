@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pairstats.errors import PairstatsError, ProtocolError
@@ -33,7 +33,7 @@ def sensitivity(protocol: Protocol, panel: Panel) -> Estimates | None:
         return None
     rows, factors = [], ["question", "analysis"]
     for name, changed, inside, wanted in _analyses(protocol, panel):
-        for question, found in _contrasts(name, changed, inside).items():
+        for question, found in _contrasts(name, changed, inside, wanted).items():
             if wanted and question not in wanted:
                 continue
             factors += [factor for factor in found.factors if factor not in factors]
@@ -41,11 +41,15 @@ def sensitivity(protocol: Protocol, panel: Panel) -> Estimates | None:
     return Estimates.from_rows(rows, factors=factors)
 
 
-def _contrasts(name: str, protocol: Protocol, panel: Panel) -> dict[str, Estimates]:
+def _contrasts(name: str, protocol: Protocol, panel: Panel, wanted: Sequence[str]) -> dict[str, Estimates]:
+    """Judge what an analysis is about, and what shares an error rate with it."""
     from pairstats.analysis import contrasts
 
+    shared = set(protocol.multiplicity.contrasts or [rule.name for rule in protocol.contrasts])
+    needed = shared.union(wanted) if shared & set(wanted) else set(wanted)
+    rules = [rule for rule in protocol.contrasts if not wanted or rule.name in needed]
     try:
-        return contrasts(protocol, panel)
+        return contrasts(protocol, panel, rules=rules)
     except PairstatsError as error:
         raise type(error)(f"Sensitivity {name!r}: {error}") from error
 

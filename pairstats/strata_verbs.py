@@ -74,6 +74,10 @@ def macro_average(
     PairstatsError
         When a family lies in several strata, or strata of one row are absent from another.
 
+    Notes
+    -----
+    Formula and sources: `macro_average` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -142,6 +146,10 @@ def post_stratify(
     Raises
     ------
     PairstatsError
+
+    Notes
+    -----
+    Formula and sources: `post_stratify` of `pairstats.numeric`.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Mean
 from pairstats.intervals import FamilyInterval
+from pairstats.numeric.fixed_case_differences import TheseCasesDifference, these_cases_difference
 from pairstats.numeric.fixed_cases import Method, these_cases_interval
 from pairstats.sums import Units
 
@@ -39,24 +41,105 @@ def these_cases(asked: Asked, units: Units, column: int) -> dict[str, Any]:
     """
     method = _method(asked)
     chosen = units.n_valid[:, column] > 0
-    replies = units.n_valid[chosen, column]
-    right = units.num[chosen, column] * replies
-    _refuse_partial(asked, right)
-    _, family, sizes = np.unique(units.family_of[chosen], return_inverse=True, return_counts=True)
-    weights = 1.0 / sizes[family] if asked.estimand.weight == "family" else None
+    right, replies = _counts(asked, units, [column], chosen)
+    weights, n_cases = _weights(asked, units, chosen)
     found = these_cases_interval(
-        np.rint(right), replies, weights=weights, method=method, confidence_level=asked.level,
+        right, replies, weights=weights, method=method, confidence_level=asked.level,
         alternative=asked.alternative,
     )  # fmt: skip
-    several = f"{np.min(replies)} to {np.max(replies)}" if np.ptp(replies) else str(replies[0])
     blank = int(units.n_blank[chosen, column].sum())
-    notes = [f"conditional on these {sizes.size} cases, {several} replies to each question"]
+    notes = [_conditional(n_cases, replies)]
     notes += [f"{blank} without an answer are counted"] if blank else []
     return {
         "estimate": found.estimate, "std_error": found.std_error, "conf_low": found.low,
-        "conf_high": found.high, "method": found.method, "n_families": int(sizes.size),
+        "conf_high": found.high, "method": found.method, "n_families": n_cases,
         "note": "; ".join(notes),
     }  # fmt: skip
+
+
+def these_cases_gap(
+    asked: Asked, units: Units, columns: Sequence[int], weights: np.ndarray, chosen: np.ndarray
+) -> tuple[dict[str, Any], Callable[[float], tuple[float, float]]]:
+    """Difference of two sides, conditional on the cases, with an exact test of exchanged replies.
+
+    Parameters
+    ----------
+    asked : Asked
+        As in `these_cases`.
+    units : Units
+    columns : sequence of int
+        Columns of both sides, those of the second in the order of the first.
+    weights : ndarray
+        Their weights: equal and positive on the first side, the opposite on the second.
+    chosen : ndarray of bool
+        Units that count on both sides.
+
+    Returns
+    -------
+    dict
+        Columns of the row.
+    callable
+        From a confidence level to the limits that judge a claim: Clopper-Pearson's on the replies, joined.
+
+    Raises
+    ------
+    PairstatsError
+        As `these_cases`, and for more than two sides.
+    """
+    method = _method(asked)
+    sides = [[c for c, w in zip(columns, weights, strict=True) if sign * w > 0] for sign in (1, -1)]
+    if len(sides[0]) != len(sides[1]) or not np.allclose(np.abs(weights), 1 / len(sides[0])):
+        raise PairstatsError(
+            "For population='these_cases' two levels are compared (Pairwise or Versus), not an Interaction or a "
+            "Trend. Compare the levels one by one, or declare population='families'."
+        )
+    first, second = (_counts(asked, units, side, chosen) for side in sides)
+    shares, n_cases = _weights(asked, units, chosen)
+    repeated = np.tile(np.ones(int(chosen.sum())) if shares is None else shares, len(sides[0]))
+
+    def gap(level: float, kind: Method, alternative: str) -> TheseCasesDifference:
+        return these_cases_difference(
+            *first, *second, weights=repeated, method=kind, confidence_level=level, alternative=alternative
+        )
+
+    found = gap(asked.level, method, asked.alternative)
+    notes = [
+        _conditional(n_cases, np.concatenate([first[1], second[1]])),
+        f"p by exchanging the replies to each case ({found.test})",
+    ]
+    row = {
+        "estimate": found.estimate, "std_error": found.std_error, "conf_low": found.low,
+        "conf_high": found.high, "method": found.method, "n_families": n_cases, "p_value": found.p_value,
+        "p_floor": found.p_floor, "mc_error": found.mc_error, "seed": found.seed, "statistic": found.estimate,
+        "note": "; ".join(notes),
+    }  # fmt: skip
+
+    def deciding(level: float) -> tuple[float, float]:
+        limits = gap(level, "clopper-pearson", "two-sided")
+        return limits.low, limits.high
+
+    return row, deciding
+
+
+def _counts(
+    asked: Asked, units: Units, columns: Sequence[int], chosen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Right replies and replies of every chosen unit, column after column."""
+    replies = units.n_valid[:, list(columns)][chosen].T.ravel()
+    right = units.num[:, list(columns)][chosen].T.ravel() * replies
+    _refuse_partial(asked, right)
+    return np.rint(right), replies
+
+
+def _weights(asked: Asked, units: Units, chosen: np.ndarray) -> tuple[np.ndarray | None, int]:
+    """Weight of every chosen unit, None for equal ones; and the number of families."""
+    _, family, sizes = np.unique(units.family_of[chosen], return_inverse=True, return_counts=True)
+    return (1.0 / sizes[family] if asked.estimand.weight == "family" else None), int(sizes.size)
+
+
+def _conditional(n_cases: int, replies: np.ndarray) -> str:
+    several = f"{np.min(replies):g} to {np.max(replies):g}" if np.ptp(replies) else f"{replies[0]:g}"
+    return f"conditional on these {n_cases} cases, {several} replies to each question"
 
 
 def _method(asked: Asked) -> Method:

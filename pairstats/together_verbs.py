@@ -61,6 +61,10 @@ def simultaneous(
     ------
     PairingError, PairstatsError
 
+    Notes
+    -----
+    Formulas and sources: `shaffer`, `romano_wolf`, `max_t`, `simultaneous_intervals` of `pairstats.numeric`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -109,13 +113,14 @@ def _together(
     limits = simultaneous_intervals(
         gaps, sizes=sizes, bounds=(low, high), method=method, confidence_level=asked.level
     )  # fmt: skip
-    alone, adjusted = _adjusted(gaps, sizes, means, found, adjust)
+    alone, adjusted, seed = _adjusted(gaps, sizes, means, found, adjust)
     beside = f"each alone at {100 * limits.individual_level:.4g} %"
     return [
         noted(asked.panel, row | one.labels | {
             "null": 0.0, "estimate": limits.estimate[i], "conf_low": limits.low[i],
             "conf_high": limits.high[i], "p_value": alone[i], "p_adjusted": adjusted[i],
             "method": f"simultaneous {limits.method}", "note": beside,
+            "seed": seed if limits.seed is None else limits.seed,
         }, notes)
         for i, one in enumerate(found)
     ]  # fmt: skip
@@ -123,12 +128,13 @@ def _together(
 
 def _adjusted(
     gaps: np.ndarray, sizes: np.ndarray, means: np.ndarray, found: list[Combined], method: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Exact p-value of each combination alone, and adjusted for all of them."""
+) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Exact p-value of each combination alone, and adjusted for all of them; the seed where it was drawn."""
     totals = gaps * sizes[:, None]
     alone = np.array([sign_flip(column).p_value for column in totals.T])
     if method == "romano-wolf":
-        return alone, romano_wolf(gaps, sizes=sizes).p_adjusted
+        joint = romano_wolf(gaps, sizes=sizes)
+        return alone, joint.p_adjusted, joint.seed
     if method == "max-t":
         pairs = {one.labels["contrast"] for one in found}
         if len(pairs) > 1:
@@ -136,12 +142,13 @@ def _adjusted(
                 f"adjust='max-t' needs one pair of levels in several strata, but there are {len(pairs)} "
                 "pairs, whose labels share no group of exchanges. Use 'holm' or 'romano-wolf'."
             )
-        return alone, max_t(totals).p_adjusted
+        joint = max_t(totals)
+        return alone, joint.p_adjusted, joint.seed
     if method == "shaffer":
         k = means.shape[1]
         if len(found) != k * (k - 1) // 2 or any(len(one.columns) != 2 for one in found):
             raise PairstatsError(
                 "adjust='shaffer' needs all pairs of the levels of one factor in one stratum. Use 'holm'."
             )
-        return alone, shaffer(alone, k)
-    return alone, adjust_p(alone, method)
+        return alone, shaffer(alone, k), None
+    return alone, adjust_p(alone, method), None

@@ -102,7 +102,7 @@ def _compare(
         "p_value": level_at(lambda alpha: _excludes_zero(deciding(1 - alpha))), "note": joined(notes),
         "method": f"MOVER of {asked.limits(one).method}",
     }  # fmt: skip
-    return Compared(row, combined, limits_at=deciding)
+    return Compared(row, combined, limits_at=deciding, deciding="MOVER of family-cp")
 
 
 def _excludes_zero(limits: tuple[float, float]) -> bool:

@@ -61,6 +61,10 @@ def usage(
     ------
     PairstatsError
 
+    Notes
+    -----
+    Formula and sources: `paired_medians` of `pairstats.numeric`.
+
     Examples
     --------
     >>> rows = pd.DataFrame({"family": list("abcdef") * 2, "item": "q", "model": ["m"] * 6 + ["n"] * 6,

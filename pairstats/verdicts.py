@@ -278,7 +278,7 @@ def _deciding_limits(each: Compared, claim: Claim, alpha: float) -> dict[str, An
     side = "each side" if claim.kind == "equivalence" else "lower limit one-sided"
     return {
         "conf_low": low, "conf_high": high, "conf_level": level, "mc_error": None, "seed": None,
-        "null": -claim.margins[0], "method": f"family-cp at the adjusted level ({side})",
+        "null": -claim.margins[0], "method": f"{each.deciding} at the adjusted level ({side})",
         "statistic": None, "p_floor": None,
     }  # fmt: skip
 
@@ -301,7 +301,10 @@ def _verdict(
             return "inferior", "beyond the margin"
         if claim.kind == "equivalence" and row["conf_low"] > above:
             return "superior", "beyond the margin"
-    if not could_decide(row["n_families"], claim, None if totals is None else totals.bounds):
+    if row.get("population") == "these_cases":
+        if not claim.by_margin and row["p_floor"] > claim.alpha:
+            return "not estimable", f"these replies cannot give a p below {row['p_floor']:.3g}"
+    elif not could_decide(row["n_families"], claim, None if totals is None else totals.bounds):
         return "not estimable", f"{row['n_families']} families cannot support this claim"
     return "inconclusive", ""
 
@@ -344,23 +347,26 @@ def detectable(row: dict[str, Any], claim: Claim, alpha: float) -> float | None:
         return None
     tail = alpha if claim.kind == "equivalence" else alpha / 2
     normal = float(special.ndtri(1 - tail) + special.ndtri(POWER)) * float(error)
+    if row.get("population") == "these_cases":
+        return normal
     return max(normal, min(1.0, math.ceil(1 - math.log2(alpha)) / families))
 
 
-def holds(judged: Judged) -> Callable[[Totals, float], bool]:
-    """Make the question whether the same verdict would be given on other totals, all else equal."""
+def room_of(judged: Judged) -> Callable[[Totals], float]:
+    """How far a verdict is from being another one on other totals, all else equal; it stands above 0."""
     from pairstats.numeric.exact import sign_flip
 
     verdict, claim, alpha = judged.compared.row["verdict"], judged.claim, judged.alpha
+    level = alpha * (1 + 1e-12)
 
-    def same(totals: Totals, estimate: float) -> bool:
+    def room(totals: Totals) -> float:
         if claim.by_margin and verdict in ("noninferior", "equivalent"):
-            return margin_p(totals, claim) <= alpha
+            return level - margin_p(totals, claim)
         if claim.by_margin:
             limits = FamilyInterval("cp").limits(totals, claim.level(alpha), "two-sided")
-            return limits.high < -claim.margins[0] if verdict == "inferior" else limits.low > claim.margins[1]
+            return -claim.margins[0] - limits.high if verdict == "inferior" else limits.low - claim.margins[1]
         alternative = judged.compared.row.get("alternative") or "two-sided"
-        reached = sign_flip(totals.num, alternative=alternative).p_value <= alpha
-        return reached and (estimate > 0 if verdict == "superior" else estimate < 0)
+        towards = float(totals.num.sum()) * (1 if verdict == "superior" else -1)
+        return level - sign_flip(totals.num, alternative=alternative).p_value if towards > 0 else -1.0
 
-    return same
+    return room

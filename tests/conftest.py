@@ -17,6 +17,10 @@ needs_shared = pytest.mark.skipif(
 )
 
 
+READ: set[tuple[str, str]] = set()
+"""Topic and name of every reference vector that a test module asked for, for `test_reference`."""
+
+
 def reference(topic: str, *prefixes: str) -> list[Any]:
     """Reference vectors of one topic as pytest parameters, or one skipped parameter without the folder."""
     path = SHARED / "reference" / f"{topic}.json"
@@ -25,4 +29,5 @@ def reference(topic: str, *prefixes: str) -> list[Any]:
     vectors = json.loads(path.read_text())
     chosen = [v for v in vectors if not prefixes or v["name"].startswith(prefixes)]
     assert chosen, f"no reference vector of {topic} starts with {prefixes}"
+    READ.update((topic, v["name"]) for v in chosen)
     return [pytest.param(v, id=v["name"]) for v in chosen]

@@ -67,8 +67,10 @@ def test_normalize_check_round_trip(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert f"written to {out}" in said
     assert len(load_records(out)) == 1080
     status, said, _ = run(capsys, "check", out)
-    assert status == 0
+    assert status == 1
     assert "1080 rows" in said
+    assert "Red flags: none" in said
+    assert "'smollm2-terse-t0' answered 'A' in 360 of 360 decisions" in said
 
 
 def test_normalize_as_json_adds_up(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,15 +60,3 @@ def test_reference_values_that_a_row_names_are_read_by_its_test(row: Row) -> Non
     for topic in re.findall(r"\*(\w+)\*", row.checked):
         assert (SHARED / "reference" / f"{topic}.json").is_file()
         assert topic in read, f"{row.test} does not read {topic}"
-
-
-def test_every_verb_says_when_to_use_it_and_what_covers_it_instead() -> None:
-    modules = {name for name in pairstats._HOME.values() if name.endswith("_verbs")}
-    verbs = [name for name, home in pairstats._HOME.items() if home in modules]
-    assert len(verbs) > 30
-    for name in verbs:
-        text = getattr(pairstats, name).__doc__
-        assert "Use it" in text, f"{name} does not say when to use it"
-        assert re.search(r"\bcovers?\b|\bNot\b|`", text.split("Parameters")[0]), (
-            f"{name} names no alternative"
-        )

@@ -195,8 +195,12 @@ def brute_force(differences: Any) -> dict[str, float]:
         "two-sided": sum(abs(s) >= abs(observed) for s in sums) / len(sums),
         "greater": sum(s >= observed for s in sums) / len(sums),
         "less": sum(s <= observed for s in sums) / len(sums),
-        "mid": (sum(abs(s) > abs(observed) for s in sums) + sum(abs(s) >= abs(observed) for s in sums))
-        / (2 * len(sums)),
+        # Exact p less the chance of the observed sum; half of a law with one point.
+        "mid": (
+            sum(abs(s) >= abs(observed) for s in sums)
+            - (sum(s == observed for s in sums) if any(exact) else len(sums) / 2)
+        )
+        / len(sums),
         "mid-greater": (sum(s > observed for s in sums) + sum(s >= observed for s in sums)) / (2 * len(sums)),
     }
 
@@ -378,6 +382,18 @@ def test_monte_carlo_estimates_the_exact_p(side: str) -> None:
 def test_monte_carlo_p_is_never_zero() -> None:
     found = sign_flip([1.0] * 40, method="monte-carlo", n_resamples=999, rng=1)
     assert found.p_value == found.p_floor == 0.001
+
+
+@pytest.mark.parametrize("method", ["exact", "mid-p"])
+@pytest.mark.parametrize("side", SIDES)
+def test_sign_flip_of_single_items_is_mcnemar(method: str, side: str) -> None:
+    # One rule for both, equal counts included: 1 - P(Bin = b) of Fagerland et al. (2013).
+    for b, c in product(range(8), repeat=2):
+        if b + c:
+            flipped = sign_flip([1.0] * b + [-1.0] * c + [0.0], method=method, alternative=side)
+            counted = mcnemar(b, c, method=method, alternative=side)
+            assert flipped.p_value == pytest.approx(counted.p_value, rel=1e-12)
+            assert flipped.p_floor == pytest.approx(counted.p_floor, rel=1e-12)
 
 
 @pytest.mark.parametrize("method", ["exact", "mid-p", "monte-carlo"])

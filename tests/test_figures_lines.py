@@ -182,6 +182,13 @@ class TestSlopes:
         assert len(set(places)) == 4
         assert [round(x) for x in places] == [0, 1, 0, 1]
 
+    def test_no_point_lies_outside_the_axes(self):
+        ax = figures.slopes(estimates("abcd", ("neutral", "pressure", "agentic")), x="dose").axes[0]
+        left, right = ax.get_xlim()
+        places = [x for x, _ in single_points(ax)]
+        assert len(places) == 12
+        assert all(left < x < right for x in places)
+
     def test_a_level_out_of_order_is_refused(self):
         with pytest.raises(PairstatsError, match="must name all of its levels, but '6' is not in it"):
             figures.slopes(estimates(), x="dose", order=["0", "1", "3"])

@@ -146,6 +146,10 @@ def test_a_collapsed_bootstrap_says_so_and_does_as_told() -> None:
 def test_few_families_off_the_mode_warn_for_a_bootstrap() -> None:
     assert "only 2 families differ" in row(copies(*EASY), interval="percentile")["note"]
     assert row(copies(*EASY))["note"] is None
+    for name in ("cr2-t", "cr1-t", "wild-cluster"):
+        assert "only 2 families differ from the modal score" in row(copies(*EASY), interval=name)["note"]
+    spread = copies(*["1"] * 12, *["0"] * 12)
+    assert row(spread, interval="cr2-t")["note"] is None
 
 
 def test_very_unequal_families_warn() -> None:

@@ -197,3 +197,17 @@ def test_a_category_with_too_few_answers_leaves_no_estimate():
     assert post_stratify(scores, category, {"a": 10, "b": 10}, minimum=3).unusable == ()
     with pytest.raises(PairstatsError, match="'b'"):
         post_stratify(scores, category, {"a": 10})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_orders_find_the_number_or_one_more_on_single_items(seed, monkeypatch):
+    rng = np.random.default_rng(100 + seed)
+    first = np.where(rng.random(24) < 0.3, NAN, (rng.random(24) < 0.9) * 1.0)
+    second = (rng.random(24) < 0.4) * 1.0
+    greedy = paired_tipping_point(first, second)
+    monkeypatch.setattr("pairstats.numeric.tipping.MOST_TRIED", 0)
+    ordered = paired_tipping_point(first, second)
+    assert (ordered.best, ordered.worst) == (greedy.best, greedy.worst)
+    assert (ordered.n_wrong is None) == (greedy.n_wrong is None)
+    if greedy.n_wrong is not None:
+        assert greedy.n_wrong <= ordered.n_wrong <= greedy.n_wrong + 1

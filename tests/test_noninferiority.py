@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import reference
+from scipy import stats
 
 from pairstats.errors import PairstatsError
+from pairstats.numeric.clustered_tests import clustered_mcnemar
 from pairstats.numeric.discordant import mcnemar
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import family_interval
+from pairstats.numeric.family_margins import SCORES, FamilyGaps
 from pairstats.numeric.intervals import paired_difference_interval
 from pairstats.numeric.noninferiority import family_margin_test, margin_test, noninferiority_nobs
 
@@ -148,6 +151,56 @@ def test_the_margin_decides_not_the_significance() -> None:
     wide = family_margin_test(differences, claim="equivalence", margin=0.02, method="t")
     narrow = family_margin_test(differences, claim="equivalence", margin=0.005, method="t")
     assert (wide.established, narrow.established) == (True, False)
+
+
+@pytest.mark.parametrize("vector", reference("clustered_mcnemar", *(f"clustered_{name}" for name in SCORES)))
+def test_score_forms_at_no_difference_are_the_chi_squares_of_r(vector: dict[str, Any]) -> None:
+    method = vector["name"].split("_")[1]
+    a, b, c, d = (np.array(vector["inputs"][name], dtype=float) for name in "abcd")
+    sizes = a + b + c + d
+    families = FamilyGaps((b - c) / sizes, sizes, method, (-1.0, 1.0), None)
+    assert families.z(0.0) ** 2 == pytest.approx(vector["expected"]["statistic"], abs=vector["tolerance"])
+    assert families.z(0.0) ** 2 == pytest.approx(clustered_mcnemar(a, b, c, d, method=method).statistic)
+
+
+@pytest.mark.parametrize("method", SCORES)
+def test_score_limits_are_where_the_statistic_reaches_the_quantile(method: str) -> None:
+    sizes = np.resize([1.0, 2.0, 4.0], DIFFERENCES.size)
+    families = FamilyGaps(DIFFERENCES, sizes, method, (-1.0, 1.0), None)
+    low, high = families.limits(0.9)
+    z = stats.norm.ppf(0.95)
+    assert [families.z(low), families.z(high)] == pytest.approx([z, -z], rel=1e-9)
+    found = family_margin_test(DIFFERENCES, claim="noninferiority", margin=0.2, sizes=sizes, method=method)
+    assert found.established == (found.p_value <= 0.025) == (found.low > -0.2)
+    assert found.p_value == pytest.approx(stats.norm.sf(families.z(-0.2)), rel=1e-9)
+    both = family_margin_test(DIFFERENCES, claim="equivalence", margin=0.2, sizes=sizes, method=method)
+    assert both.established == (both.p_value <= 0.05)
+    mirror = family_margin_test(-DIFFERENCES, claim="equivalence", margin=0.2, sizes=sizes, method=method)
+    assert mirror.p_value == pytest.approx(both.p_value)
+    assert (mirror.low, mirror.high) == (pytest.approx(-both.high), pytest.approx(-both.low))
+
+
+@pytest.mark.parametrize("method", SCORES)
+def test_size_of_the_score_forms_at_the_margin(method: str) -> None:
+    """Families of 2 whose first system is worse by just the margin: the claim is false, and rarely made."""
+    rng, margin, draws = np.random.default_rng(5), 0.1, 2000
+    made = 0
+    for _ in range(draws):
+        together = rng.random(60) < 0.5
+        items = rng.choice([-1.0, 1.0, 0.0], p=[0.2, 0.1, 0.7], size=(60, 2))
+        items[together, 1] = items[together, 0]
+        families = FamilyGaps(items.mean(axis=1), np.full(60, 2.0), method, (-1.0, 1.0), None)
+        made += families.z(-margin) > stats.norm.ppf(0.975)
+    assert 0.01 < made / draws < 0.025 + 3 * np.sqrt(0.025 * 0.975 / draws)
+
+
+def test_few_families_give_no_score_limits() -> None:
+    few = FamilyGaps(np.array([0.1, 0.0, 0.2]), np.ones(3), "obuchowski", (-1.0, 1.0), None)
+    assert few.limits(0.95) == (-1.0, 1.0)
+    vain = family_margin_test([0.0] * 3, claim="noninferiority", margin=0.5, method="obuchowski")
+    assert not vain.attainable
+    with pytest.raises(PairstatsError, match="at least two families"):
+        family_margin_test([0.1], claim="noninferiority", margin=0.5, method="yang")
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, 1.0])

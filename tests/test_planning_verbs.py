@@ -178,10 +178,39 @@ def test_probabilities_are_those_of_the_family_interval():
     assert "P(within)" not in values(probability_better(panel, Mean("score"), Pairwise("model")))
 
 
-def test_posteriors_are_for_shared_denominators_and_two_sides():
+@pytest.mark.parametrize("prior", ["jeffreys", "none"])
+def test_posteriors_of_ratios_are_drawn_from_the_same_weights(prior):
+    frame = records(items=2, repeats=1)
+    share = Share("score == 1", given="output_tokens >= 150")
+    first = probability_better(Panel(frame), share, Pairwise("model"), delta=0.05, prior=prior)
+    chances = values(first)
+    assert chances[["P(better)", "P(within)", "P(worse)"]].sum() == pytest.approx(1)
+    sums = frame.assign(den=(frame["output_tokens"] >= 150) * 1.0).assign(num=lambda t: t["den"] * t["score"])
+    num, den = (
+        sums.pivot_table(index="family", columns="model", values=v, aggfunc="sum") for v in ("num", "den")
+    )
+    num, den = num.to_numpy() / 1.0, den.to_numpy() / 1.0
+    kept = den.sum(axis=1) > 0
+    rng = np.random.default_rng(3)
+    weights = rng.standard_gamma(1.0, (40_000, int(kept.sum())))
+    tops, belows = weights @ num[kept], weights @ den[kept]
+    if prior == "jeffreys":
+        size = den[kept].mean(axis=0)
+        worst, best = rng.standard_gamma(0.5, (2, 40_000, 1))
+        tops, belows = tops + size * worst * [0, 1] + size * best * [1, 0], belows + size * (worst + best)
+    drawn = (tops / belows) @ [1, -1]
+    assert chances["P(better)"] == pytest.approx(np.mean(drawn >= 0.05), abs=0.02)
+    assert chances["posterior_difference"] == pytest.approx(drawn.mean(), abs=0.01)
+    table = first.frame
+    assert table["seed"].nunique() == 1
+    assert table["method"].str.contains("Monte Carlo").all()
+    renamed = frame.assign(model=frame["model"].map({"m": "z", "n": "a"}))
+    mirror = values(probability_better(Panel(renamed), share, Pairwise("model"), delta=0.05, prior=prior))
+    assert mirror["P(worse)"] == chances["P(better)"]  # the same draws, turned round
+
+
+def test_posteriors_are_for_two_sides():
     panel = Panel(records().assign(n=lambda t: t["output_tokens"]))
-    with pytest.raises(PairstatsError, match="different denominators"):
-        probability_better(panel, Share("score == 1", given="output_tokens >= 150"), Pairwise("model"))
     with pytest.raises(PairstatsError, match="not for a Trend"):
         probability_better(panel, Mean("score"), Trend("model", {"m": 0, "n": 1}))
     with pytest.raises(PairstatsError):

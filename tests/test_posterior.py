@@ -44,14 +44,16 @@ def test_moments_and_tails_as_drawn(prior):
     scores = rng.binomial(sizes.astype(int), 0.7) / sizes
     found = family_posterior(scores, sizes=sizes, prior=prior)
     ends = [[0, sizes.mean()], [sizes.mean(), sizes.mean()]] if prior == "jeffreys" else None
-    drawn = bayesian_bootstrap(
+    draws = bayesian_bootstrap(
         np.column_stack([scores * sizes, sizes]), lambda t: t[:, 0] / t[:, 1], ends=ends, n_resamples=200_000
     )
+    drawn = draws.values
     assert abs(drawn.mean() - found.mean) < 5 * found.std / math.sqrt(drawn.size)
     assert_allclose(drawn.std(), found.std, rtol=0.02)
     for x in (0.6, 0.7, 0.8):
         p = found.at_least(x)
-        assert abs(np.mean(drawn >= x) - p) < 5 * math.sqrt(p * (1 - p) / drawn.size)
+        assert draws.at_least(x) == np.mean(drawn >= x)
+        assert abs(draws.at_least(x) - p) < 5 * math.sqrt(p * (1 - p) / drawn.size)
         assert_allclose(found.cdf(x) + p, 1, rtol=1e-10)
 
 
@@ -99,7 +101,9 @@ def test_draws_do_not_depend_on_row_order():
         return t[:, 0] / t[:, 1]
 
     first, again = (bayesian_bootstrap(t, ratio, n_resamples=50) for t in (table, table[order]))
-    assert_allclose(first, again, rtol=1e-12)
+    assert_allclose(first.values, again.values, rtol=1e-12)
+    assert first.seed == again.seed is not None
+    assert first.quantile(0.5) in first.values
 
 
 def test_wrong_arguments():

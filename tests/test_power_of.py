@@ -12,7 +12,8 @@ import pytest
 
 from pairstats.errors import PairstatsError, ProtocolError
 from pairstats.figures.power_plot import power_curve
-from pairstats.intervals import NAMED, Totals
+from pairstats.interval_names import NAMED
+from pairstats.intervals import Totals
 from pairstats.numeric import dirichlet_mean_cdf, family_interval, sign_flip
 from pairstats.numeric.batch import covers_many, family_tails_many, sign_flip_many
 from pairstats.numeric.copula import both_right

@@ -14,7 +14,8 @@ from pairstats import Bootstrap, FamilyInterval, FlipRate, ProtocolError, Versus
 from pairstats.answers.format import KINDS as ANSWER_KINDS
 from pairstats.estimands import KINDS
 from pairstats.infer import MISSING_RULES
-from pairstats.intervals import NAMED
+from pairstats.interval_names import NAMED, SHARES_ONLY
+from pairstats.more_intervals import Betting, WildCluster
 from pairstats.panel import POPULATIONS
 from pairstats.protocol import build_comparison, build_estimand, build_interval, build_mapping, with_method
 from pairstats.protocol.settings import NO_ANSWER_RULES
@@ -159,13 +160,39 @@ def test_estimands_that_cannot_be_built(tmp_path: Path, rule: str, line: int, me
     ("section", "message"),
     [
         ('method = "wald"', "`method` must be one of family-jeffreys"),
-        ('method = "family-cp"\nn_resamples = 100', "'n_resamples' belongs to a bootstrap"),
+        (
+            'method = "family-cp"\nn_resamples = 100',
+            "'n_resamples' does not belong to the method 'family-cp'",
+        ),
+        ('method = "betting"\nn_resamples = 100', "takes 'seed'"),
         ('method = "percentile"\nat_collapse = "zero"', "at_collapse"),
     ],
 )
 def test_intervals_that_cannot_be_built(tmp_path: Path, section: str, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
         load(tmp_path, f"{SMALL}[interval]\n{section}\n")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_interval_can_be_named_in_a_protocol(tmp_path: Path, name: str) -> None:
+    shares = SMALL.partition("[[contrast]]")[0]
+    built = build_interval(load(tmp_path, f'{shares}[interval]\nmethod = "{name}"\n').interval)
+    assert built == NAMED[name]
+    assert built.name == name
+
+
+def test_intervals_take_the_settings_they_have(tmp_path: Path) -> None:
+    asked = 'method = "wild-cluster"\nn_resamples = 499\nseed = 3'
+    wild = load(tmp_path, f"{SMALL}[interval]\n{asked}\n").interval
+    assert build_interval(wild) == WildCluster(499, 3)
+    assert build_interval(with_method(wild, "betting")) == Betting(3)
+    assert build_interval(with_method(wild, "family-cp")) == NAMED["family-cp"]
+
+
+@pytest.mark.parametrize("name", SHARES_ONLY)
+def test_contrasts_refuse_an_interval_for_shares(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ProtocolError, match=f"{name}' is for single shares and has no form"):
+        load(tmp_path, f'{SMALL}[interval]\nmethod = "{name}"\n')
 
 
 SECTION = """
@@ -384,3 +411,35 @@ def test_every_word_that_a_key_may_have_is_documented(section: str, allowed: Ite
 def test_claims_are_documented() -> None:
     text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     assert [claim for claim in CLAIMS if f"`{claim}`" not in text] == []
+
+
+def test_settings_of_all_sources_are_written_once(tmp_path: Path) -> None:
+    path = tmp_path / "protocol.toml"
+    path.write_text(
+        """
+[records]
+map = { family = "f", model = "m" }
+set = { run = "one" }
+score = "strict"
+[[records.source]]
+path = "a"
+[[records.source]]
+path = "b"
+map = { model = "who", item = "q" }
+set = { run = "two" }
+score = "loose"
+[[estimand]]
+name = "accuracy"
+kind = "mean"
+"""
+    )
+    one, two = load_protocol(path).sources
+    assert (one.map, one.set, one.score) == ({"family": "f", "model": "m"}, {"run": "one"}, "strict")
+    assert (two.map, two.set, two.score) == (
+        {"family": "f", "model": "who", "item": "q"},
+        {"run": "two"},
+        "loose",
+    )
+    path.write_text(path.read_text().replace('score = "strict"', 'scores = "strict"'))
+    with pytest.raises(ProtocolError, match=r"\[records\] has the unknown key 'scores'"):
+        load_protocol(path)

@@ -32,6 +32,7 @@ from pairstats import __version__
 from pairstats.errors import PairstatsError
 from pairstats.figures import draw
 from pairstats.report import execute_notebook, write_report
+from pairstats.result import Estimates
 from pairstats.results import Results
 from pairstats.shown import Scale
 from pairstats.templates import parts
@@ -330,3 +331,12 @@ def test_figures_of_the_run_are_reused_only_where_they_are_of_these_numbers(fold
 
 def base64_texts(page: str) -> str:
     return "".join(base64.b64decode(each).decode() for each in re.findall(r"base64,([^\"]+)", page))
+
+
+def test_a_test_of_several_cells_is_a_result_although_it_has_no_estimate():
+    rows = [
+        {"estimand": "acc", "contrast": "any of 3", "p_value": 0.2},
+        {"estimand": "acc", "contrast": "a - b"},
+    ]
+    shown = parts._estimates_table(Estimates.from_rows(rows, factors=()), paired=True).text
+    assert shown.count("no results") == 1

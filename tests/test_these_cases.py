@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from pairstats import AllCorrect, Mean, Pairwise, Panel, contrast, estimate, flip_table
+from pairstats import (
+    AllCorrect,
+    Interaction,
+    Mean,
+    Pairwise,
+    Panel,
+    Versus,
+    contrast,
+    estimate,
+    flip_table,
+    rank,
+)
 from pairstats.errors import PairstatsError
-from pairstats.numeric import these_cases_interval
+from pairstats.numeric import mcnemar, these_cases_difference, these_cases_interval
+from pairstats.verdicts import Claim, judge
 
 
 def records(right, repeats, families=None, model="m"):
@@ -106,9 +121,11 @@ def test_what_has_no_interval_for_these_cases_says_so():
         estimate(panel, Mean("score"), interval="percentile")
     with pytest.raises(PairstatsError, match="hold 0 or 1"):
         estimate(Panel(records([3, 2], 3).assign(score=0.5), population="these_cases"), Mean("score"))
-    both = pd.concat([records([3, 2], 3), records([1, 2], 3, model="n")])
-    with pytest.raises(PairstatsError, match="declares 'these_cases'"):
-        contrast(Panel(both, population="these_cases"), Mean("score"), Pairwise("model"))
+    both = Panel(pd.concat([records([3, 2], 3), records([1, 2], 3, model="n")]), population="these_cases")
+    with pytest.raises(PairstatsError, match=r"declares 'these_cases'.*contrast\(\) with Pairwise"):
+        rank(both, Mean("score"))
+    with pytest.raises(PairstatsError, match="not for all_correct"):
+        contrast(both, AllCorrect(), Pairwise("model"))
     with pytest.raises(PairstatsError, match="declares 'these_cases'"):
         flip_table(Panel(records([3, 2], 3).assign(answer="A"), population="these_cases"))
     with pytest.raises(PairstatsError, match="population"):
@@ -142,3 +159,163 @@ def test_both_weights_are_printed_where_they_part():
     gap = abs(near["score"].mean() - near.groupby("family")["score"].mean().mean())
     found = row(near)
     assert ("family-weighted" in (found["note"] or "")) == (gap > 0.25 * found["std_error"])
+
+
+# Differences -------------------------------------------------------------------------------------------
+
+
+def exchanged(first, second, weights):
+    """P-values by listing every way to share the replies to each case out to the two systems."""
+    scale = np.asarray(weights, dtype=float) / np.sum(weights)
+    values = [0.0]
+    observed = 0.0
+    for (a, k), (b, m), w in zip(first, second, scale, strict=True):
+        replies = [1] * (a + b) + [0] * (k + m - a - b)
+        gaps = [
+            w * (sum(replies[i] for i in own) / k - (sum(replies) - sum(replies[i] for i in own)) / m)
+            for own in itertools.combinations(range(k + m), k)
+        ]
+        values = [v + g for v in values for g in gaps]
+        observed += w * (a / k - b / m)
+    drawn = np.array(values)
+    return {
+        "two-sided": np.mean(np.abs(drawn) >= abs(observed) - 1e-9),
+        "greater": np.mean(drawn >= observed - 1e-9),
+        "less": np.mean(drawn <= observed + 1e-9),
+    }
+
+
+@pytest.mark.parametrize("weights", [[1, 1, 1], [2, 1, 3]])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_exact_p_is_that_of_all_exchanges(weights, alternative):
+    first, second = [(3, 3), (2, 3), (2, 2)], [(1, 3), (0, 2), (1, 3)]
+    found = these_cases_difference(
+        *zip(*first, strict=True), *zip(*second, strict=True), weights=weights, alternative=alternative
+    )
+    assert found.test == "exact"
+    assert found.p_value == pytest.approx(exchanged(first, second, weights)[alternative], rel=1e-12)
+    assert found.p_floor <= found.p_value
+    drawn = these_cases_difference(
+        [9] * 40, 10, [8] * 40, 10, weights=np.sqrt(np.arange(1, 41)), alternative=alternative
+    )
+    assert (drawn.test, drawn.seed is None, drawn.mc_error > 0) == ("monte-carlo", False, True)
+    normal = stats.norm.sf(
+        (0.1 / math.sqrt(2 * 0.85 * 0.15 / 10)) / math.sqrt(np.sum(np.arange(1, 41)))
+        * np.sum(np.sqrt(np.arange(1, 41)))
+    )  # fmt: skip
+    expected = {"two-sided": 2 * normal, "greater": normal, "less": 1 - normal}[alternative]
+    assert drawn.p_value == pytest.approx(expected, abs=0.002)
+
+
+def test_one_reply_to_each_case_is_mcnemar():
+    both, first, second, neither = 5, 7, 2, 3
+    a = [1] * (both + first) + [0] * (second + neither) + [1, 0]
+    b = [1] * both + [0] * first + [1] * second + [0] * neither + [1, 0]
+    # The last two cases have two replies of each that agree: they add nothing to the test.
+    repeats = [1] * (len(a) - 2) + [2, 2]
+    found = these_cases_difference([*a[:-2], 2, 0], repeats, [*b[:-2], 2, 0], repeats)
+    assert found.p_value == pytest.approx(mcnemar(first, second).p_value, rel=1e-12)
+
+
+def test_the_difference_turns_round_and_has_the_variance_of_both():
+    one, two = these_cases_interval([9, 8, 6], 9), these_cases_interval([5, 7, 2], 9)
+    found, back = (
+        these_cases_difference(a, 9, b, 9) for a, b in (([9, 8, 6], [5, 7, 2]), ([5, 7, 2], [9, 8, 6]))
+    )
+    assert found.std_error == pytest.approx(math.hypot(one.std_error, two.std_error))
+    assert (found.low, found.high) == (pytest.approx(-back.high), pytest.approx(-back.low))
+    assert found.p_value == pytest.approx(back.p_value, rel=1e-12)
+    assert found.estimate == pytest.approx(one.estimate - two.estimate)
+    lower = these_cases_difference([9, 8, 6], 9, [5, 7, 2], 9, alternative="greater", confidence_level=0.975)
+    assert lower.low == pytest.approx(found.low)
+
+
+@pytest.mark.parametrize("method", ["wilson", "clopper-pearson"])
+def test_coverage_of_the_difference_by_enumeration(method):
+    rates, others, repeats = [0.9, 0.5], [0.7, 0.2], 4
+    laws = [stats.binom.pmf(np.arange(repeats + 1), repeats, p) for p in (*rates, *others)]
+    covered = 0.0
+    for counts in np.ndindex(*(repeats + 1,) * 4):
+        chance = math.prod(law[n] for law, n in zip(laws, counts, strict=True))
+        found = these_cases_difference(counts[:2], repeats, counts[2:], repeats, method=method)
+        covered += chance * (found.low <= np.mean(rates) - np.mean(others) <= found.high)
+    assert covered >= (0.95 if method == "clopper-pearson" else 0.93)
+
+
+def test_size_of_the_exact_test_by_enumeration():
+    rates, repeats = [0.8, 0.3], 4
+    laws = [stats.binom.pmf(np.arange(repeats + 1), repeats, p) for p in (*rates, *rates)]
+    rejected = 0.0
+    for counts in np.ndindex(*(repeats + 1,) * 4):
+        chance = math.prod(law[n] for law, n in zip(laws, counts, strict=True))
+        rejected += chance * (
+            these_cases_difference(counts[:2], repeats, counts[2:], repeats).p_value <= 0.05
+        )
+    assert 0 < rejected <= 0.05
+
+
+def pair(**panel):
+    frame = pd.concat([records([9, 8, 6, 9], 9), records([5, 7, 2, 8], 9, model="n")])
+    return Panel(frame, population="these_cases", **panel)
+
+
+def test_contrast_conditions_on_the_cases():
+    oracle = these_cases_difference([9, 8, 6, 9], 9, [5, 7, 2, 8], 9)
+    found = next(iter(contrast(pair(), Mean("score"), Pairwise("model"))))
+    assert (found["conf_low"], found["conf_high"]) == (oracle.low, oracle.high)
+    assert (found["p_value"], found["p_floor"]) == (oracle.p_value, oracle.p_floor)
+    assert (found["n_units"], found["n_families"], found["population"]) == (4, 4, "these_cases")
+    assert "conditional on these 4 cases, 9 replies" in found["note"]
+    back = next(iter(contrast(pair(), Mean("score"), Versus("model", "m", "n"))))
+    assert back["estimate"] == -found["estimate"]
+    assert back["p_value"] == found["p_value"]
+    plain = next(iter(contrast(Panel(pair().rows().collect().to_pandas()), Mean("score"), Pairwise("model"))))
+    assert plain["p_value"] >= 0.125  # four families cannot tell, these cases can
+
+
+def test_averages_over_models_are_of_these_cases_too():
+    frames = [
+        records(right, 9, model=model).assign(condition=condition)
+        for model, condition, right in (
+            ("m", "new", [9, 8]), ("m", "old", [5, 7]), ("n", "new", [9, 9]), ("n", "old", [8, 3]),
+        )
+    ]  # fmt: skip
+    panel = Panel(pd.concat(frames), cells=("model", "condition"), population="these_cases")
+    found = next(iter(contrast(panel, Mean("score"), Versus("condition", "old", "new"), average="model")))
+    oracle = these_cases_difference([9, 8, 9, 9], 9, [5, 7, 8, 3], 9)
+    assert found["estimate"] == pytest.approx(oracle.estimate)
+    assert (found["conf_low"], found["p_value"]) == (pytest.approx(oracle.low), pytest.approx(oracle.p_value))
+    with pytest.raises(PairstatsError, match="not an Interaction"):
+        contrast(panel, Mean("score"), Interaction(Versus("condition", "old", "new"), "model", "m", "n"))
+
+
+def test_claims_about_these_cases_are_judged_by_replies():
+    from pairstats.infer import compared
+
+    found = compared(pair(), Mean("score"), Pairwise("model")).compared
+    [better] = judge(found, [Claim("superiority")])
+    assert better.compared.row["verdict"] == "superior"
+    [worse] = judge(found, [Claim("noninferiority", 0.1)])
+    exact = these_cases_difference([9, 8, 6, 9], 9, [5, 7, 2, 8], 9, method="clopper-pearson")
+    assert worse.compared.row["verdict"] == "noninferior"
+    assert worse.compared.row["conf_low"] == pytest.approx(exact.low)
+    assert "Clopper-Pearson limits on replies" in worse.compared.row["method"]
+    few = pd.concat([records([2], 2), records([0], 2, model="n")])
+    one = compared(Panel(few, population="these_cases"), Mean("score"), Pairwise("model")).compared
+    [vain] = judge(one, [Claim("superiority")])
+    assert vain.compared.row["verdict"] == "not estimable"
+    assert "these replies cannot give a p below 0.333" in vain.compared.row["note"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (([3, 2], 3, [1], 3), "same cases"),
+        (([3, 2], 3, [1, 4], 3), "0 <= other_correct"),
+        (([1, 0], 1, [1, 0], 1), "at least two replies"),
+        (([1, 0], [2, 2, 2], [1, 0], 2), "one for each of the 2 cases"),
+    ],
+)
+def test_counts_of_two_systems_that_do_not_fit(arguments, match):
+    with pytest.raises(PairstatsError, match=match):
+        these_cases_difference(*arguments)

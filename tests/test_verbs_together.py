@@ -25,15 +25,25 @@ VERBS = {
     "capped": lambda p: ps.capped(p, Mean(), p, Mean("score_style", label="style")),
     "classes": ps.classes,
     "compare_auroc": ps.compare_auroc,
+    "compare_confidences": lambda p: ps.compare_confidences(p, "confidence", "score_style"),
     "control_flips": lambda p: ps.control_flips(p, "moved", "asked"),
     "copied_replies": ps.copied_replies,
+    "corrected": lambda p: ps.corrected(p, Mean(), sensitivity=(45, 50), specificity=0.9),
+    "corrected_contrast": lambda p: ps.corrected(
+        p, Mean(), Pairwise("model"), sensitivity=0.9, specificity=(45, 50)
+    ),
     "corp_curve": lambda p: ps.corp_curve(p, **FEW),
     "design_effects": lambda p: ps.design_effects(p, Mean()),
     "excess_flips": ps.excess_flips,
+    "families_plan": lambda p: ps.families_plan(p, Pairwise("model")),
     "flip_table": ps.flip_table,
     "framing_test": ps.framing_test,
+    "judge_verdicts": lambda p: ps.judge_verdicts(
+        p.where(variant=["base", "moved"]), ("base", "moved"), "pick"
+    ),
     "macro_average": lambda p: ps.macro_average(p, Mean(), "split"),
     "macro_contrast": lambda p: ps.macro_average(p, Mean(), "split", Pairwise("model")),
+    "margin_plan": ps.margin_plan,
     "margin_test": lambda p: ps.margin_test(p, Mean(), Pairwise("model"), claim="equivalence", margin=0.1),
     "missing_bounds": lambda p: ps.missing_bounds(p, Mean()),
     "number_correct": lambda p: ps.number_correct(p.where(repeat=0)),
@@ -44,6 +54,7 @@ VERBS = {
     "post_stratify": lambda p: ps.post_stratify(p, Mean(), "split"),
     "probability_better": lambda p: ps.probability_better(p, Mean(), Pairwise("model"), delta=0.05),
     "rank": lambda p: ps.rank(p, Mean()),
+    "rate_test": lambda p: ps.rate_test(p, Mean(), 0.5),
     "retest": lambda p: ps.retest(p, "repeat"),
     "review_curve": ps.review_curve,
     "silent_errors": ps.silent_errors,
@@ -79,13 +90,14 @@ def records(families=12, seed=1):
     frame["score"] = (frame["answer"] == "A").astype(float)
     frame["score_style"] = rng.choice([0.0, 0.5, 1.0], size)
     frame["confidence"] = rng.choice([0.5, 0.7, 0.9], size)
+    frame["pick"] = rng.choice(["base", "moved", "tie"], size)
     frame["outcome"] = rng.choice(["ask", "guess"], size)
     frame["output_tokens"] = rng.integers(5, 90, size).astype(float)
     return frame.assign(response=frame["answer"] + frame["item"], status="answered")
 
 
 def nothing_answered(frame):
-    empty = dict.fromkeys(["answer", "outcome", "response"])
+    empty = dict.fromkeys(["answer", "outcome", "pick", "response"])
     numbers = dict.fromkeys(["score", "score_style", "confidence", "output_tokens"], np.nan)
     return frame.assign(status="error", **empty, **numbers)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -218,6 +220,37 @@ def test_the_tipping_point_is_the_smallest_number_that_turns_the_verdict() -> No
         filled = first.replace("-", "0", k).replace("-", "1")
         pair = next(iter(ps.contrast(panel(filled, second), ps.Mean(), ps.Pairwise("model"))))
         assert (pair["p_value"] <= 0.05 and pair["estimate"] > 0) == still
+
+
+@pytest.mark.parametrize("weight", ["item", "family"])
+@pytest.mark.parametrize("claim", [Claim(), Claim("noninferiority", 0.35)])
+def test_the_tipping_point_of_families_is_that_of_all_ways_to_fill_the_gaps(
+    weight: str, claim: Claim
+) -> None:
+    rng = np.random.default_rng(4)
+    rows = [
+        {"family": f"f{i // 2 if i < 8 else i}", "item": f"q{i:02}", "model": model, "status": "answered",
+         "score": float(rng.random() < (0.98 if model == "a" else 0.15))}
+        for i in range(16) for model in "ab"
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    lost = [0, 3, 10, 21, 30]
+    frame.loc[lost, ["score", "status"]] = [None, "error"]
+    mean = ps.Mean("score", weight=weight)
+    found = compared(ps.Panel(frame), mean, ps.Pairwise("model"))
+    [judged] = judge(found.compared, [claim])
+    turned, _ = tipping_point(judged, found.units, (0.0, 1.0), weight)
+    fallen = []
+    for harmed in itertools.product((False, True), repeat=len(lost)):
+        filled = frame.assign(status="answered")
+        for row, bad in zip(lost, harmed, strict=True):
+            filled.loc[row, "score"] = float((filled.loc[row, "model"] == "b") == bad)
+        again = compared(ps.Panel(filled), mean, ps.Pairwise("model")).compared
+        [other] = judge(again, [claim])
+        if other.compared.row["verdict"] != judged.compared.row["verdict"]:
+            fallen.append(sum(harmed))
+    assert judged.compared.row["verdict"] in ("superior", "noninferior")
+    assert turned == (min(fallen) if fallen else None)
 
 
 def test_nothing_missing_or_nothing_claimed_has_no_tipping_point() -> None:

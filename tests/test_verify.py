@@ -167,6 +167,26 @@ def test_trends_and_unpaired_rates(tmp_path: Path) -> None:
     assert any("permutes doses" in each.why for each in found.unchecked), "never silently"
 
 
+@pytest.mark.parametrize("claim", ["", 'claim = "superiority"', 'claim = "noninferiority"\nmargin = 0.3'])
+def test_claims_about_these_cases_alone(tmp_path: Path, claim: str) -> None:
+    text = small.design() + 'population = "these_cases"\n' + small.TWO.partition("[[estimand]]\nname = \"all\"")[0]
+    text += f"""
+[[contrast]]
+name = "models"
+estimand = "accuracy"
+compare = {{ factor = "model", level = "a", reference = "b" }}
+average = "condition"
+{claim}
+"""
+    run_protocol(small.write(tmp_path, text, small.decisions(6, models=2)), tmp_path / "out", report=False)
+    found = verify_results(tmp_path / "out")
+    assert found.ok, str(found)
+    assert any("repeats of these cases" in each.why for each in found.unchecked), "never silently"
+    table = pq.read_table(tmp_path / "out" / "estimates.parquet").to_pandas()
+    assert set(table["population"]) == {"these_cases"}
+    assert table["p_value"].notna().sum() == 1
+
+
 def test_a_collapsed_bootstrap(tmp_path: Path) -> None:
     rows = small.decisions(8, models=2).assign(status="answered", score=1.0, answer="x")
     for rule in ("", 'at_collapse = "family-cp"', 'at_collapse = "null"'):

@@ -19,7 +19,8 @@ MAPPED = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options, which have the words of `read_runs`."""
     parser.add_argument(
-        "raw", nargs="+", metavar="RAW", help="files, folders or patterns; MODEL=FILE names a model"
+        "raw", nargs="+", metavar="RAW",
+        help="files, folders, zip archives, patterns or addresses (s3://...); MODEL=FILE names a model",
     )
     parser.add_argument("-o", "--output", type=Path, help="records file to write (.parquet or .csv)")
     parser.add_argument(
@@ -56,24 +57,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--exclude", action="append", default=[], metavar="PATTERN", help="items to leave out, counted"
     )
     parser.add_argument("--reader", metavar="NAME", help="use this reader only")
+    parser.add_argument(
+        "--redact", action="store_true",
+        help="drop replies and prompts, mask keys and e-mail addresses, before anything is written",
+    )  # fmt: skip
     parser.add_argument("--keep-going", action="store_true", help="leave broken records out and list them")
 
 
 def run(given: argparse.Namespace) -> int:
     """Read, say what became of every record, and write."""
     from pairstats.readers import read_runs
+    from pairstats.readers.mapping import path_of
 
     paths = _raw_paths(given.raw)
+    texts = {name: getattr(given, name) for name in (*MAPPED, "options")}
+    mapped: dict[str, Any] = {name: path_of(text) for name, text in texts.items() if text}
     if given.output is not None:
         _check_output(given.output, paths, given.items, given.force)
     records = read_runs(
         paths,
-        **{name: _mapping(getattr(given, name)) for name in (*MAPPED, "options") if getattr(given, name)},
+        **mapped,
         set=dict(_pair(text, "--set") for text in given.set), score=given.score, filter=given.filter,
         confidence_scale=_scales(given.confidence_scale), answers=_answers(given), items=given.items,
         item_key=given.item_key, planned=given.planned, exclude=given.exclude, reader=given.reader,
         keep_going=given.keep_going,
     )  # fmt: skip
+    if given.redact:
+        from pairstats.redact import redact_records
+
+        records = redact_records(records)
     written = None if given.output is None else str(records.save(given.output, overwrite=given.force))
     if given.json:
         counts = records.ledger[["records", "rows", "left_out", "merged"]].sum()
@@ -95,7 +107,8 @@ def _check_output(output: Path, paths: Any, items: Path | None, force: bool) -> 
     from pairstats.readers.files import find_files
     from pairstats.records_file import check_overwrite
 
-    inputs = [given.file.path for given in find_files(paths)] + ([items] if items is not None else [])
+    inputs = [given.file.path for given in find_files(_local(paths))] if _local(paths) else []
+    inputs += [items] if items is not None else []
     same = [path for path in inputs if output.exists() and path.exists() and output.samefile(path)]
     if same:
         raise ReadError(
@@ -104,6 +117,14 @@ def _check_output(output: Path, paths: Any, items: Path | None, force: bool) -> 
         )
     if not force:
         check_overwrite(output)
+
+
+def _local(paths: Any) -> list[str]:
+    """Paths that are no addresses, and so might be the output."""
+    from pairstats.readers.remote import is_address
+
+    words = [word for each in paths.values() for word in each] if isinstance(paths, dict) else paths
+    return [word for word in words if not is_address(word)]
 
 
 def _print_left_out(left_out: Any, most: int = 20) -> None:
@@ -119,21 +140,16 @@ def _print_left_out(left_out: Any, most: int = 20) -> None:
 def _raw_paths(words: Sequence[str]) -> Any:
     """Paths as given, or a mapping when every one is MODEL=FILE."""
     from pairstats.errors import PairstatsError
+    from pairstats.readers.remote import is_address
 
-    named = [word.partition("=") for word in words if "=" in word and not Path(word).exists()]
+    unnamed = [word for word in words if "=" not in word or is_address(word) or Path(word).exists()]
+    named = [word.partition("=") for word in words if word not in unnamed]
     if not named:
         return list(words)
     if len(named) < len(words):
         raise PairstatsError("Name the model of every file (MODEL=FILE), or of none.")
     models = [model for model, _, _ in named]
     return {model: [path for name, _, path in named if name == model] for model in dict.fromkeys(models)}
-
-
-def _mapping(text: str) -> Any:
-    from pairstats.readers import extract
-
-    column, separator, pattern = text.partition("~")
-    return extract(column, pattern) if separator else text
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

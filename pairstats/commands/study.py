@@ -12,29 +12,21 @@ from pairstats.errors import counted
 
 
 def check(given: argparse.Namespace) -> int:
-    """Print every fault of a records or protocol file."""
-    from pairstats.errors import SchemaError
+    """Print every fault of a protocol, or what is remarkable in records."""
+    if given.file.suffix != ".toml":
+        from pairstats.commands.records import check as check_records
 
-    if given.file.suffix == ".toml":
-        from pairstats.run import check_protocol
+        return check_records(given)
+    from pairstats.run import check_protocol
 
-        found = check_protocol(given.file)
-        counts = f"{counted(found['estimands'], 'estimand')}, {counted(found['contrasts'], 'contrast')}"
-        state = f"frozen at {found['frozen']}" if found["frozen"] else "not frozen"
-        what = f"{given.file}: protocol {found['name']!r}, {counts}, {state}"
-    else:
-        from pairstats.records import load_records
-
-        try:
-            what = repr(load_records(given.file))
-            found = {"findings": []}
-        except SchemaError as error:
-            what, found = str(error), {"findings": list(error.findings) or [str(error)]}
+    found = check_protocol(given.file)
+    counts = f"{counted(found['estimands'], 'estimand')}, {counted(found['contrasts'], 'contrast')}"
+    state = f"frozen at {found['frozen']}" if found["frozen"] else "not frozen"
     if given.json:
         print_json({"file": str(given.file), **found})
     else:
-        print(what)
-        for finding in found["findings"] if given.file.suffix == ".toml" else ():
+        print(f"{given.file}: protocol {found['name']!r}, {counts}, {state}")
+        for finding in found["findings"]:
             print(f"- {finding}")
         for warning in found.get("foreseen", ()):
             print(f"- before the data: {warning}")

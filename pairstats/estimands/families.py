@@ -82,7 +82,7 @@ class FlipRate:
         return ["option labels are compared: where options move, map options= to compare texts"] * labels
 
     def reduce(self, rows: Rows, by: Sequence[str], unit: Sequence[str]) -> Rows:
-        keys = [*by, *unit]
+        keys = list(dict.fromkeys([*by, *unit]))  # a cell may be among the columns of `within`
         chosen = rows.filter(nw.col("variant").is_in(list(self.variants))) if self.variants else rows
         self._refuse_several_questions(chosen, keys)
         valued = self._valued(chosen)

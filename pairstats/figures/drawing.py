@@ -235,6 +235,8 @@ def _plan_sensitivity(results: Results, labels: Labels | None, planned: list[She
     frame = results.sensitivity.frame
     for question in frame["question"].drop_duplicates():
         rows = frame[frame["question"] == question]
+        if rows["analysis"].nunique() < 2:
+            continue  # analysed in one way only: the registered one, which other figures show
         factors = tuple(f for f in results.sensitivity.factors if f != "question" and rows[f].notna().any())
         part = Estimates(
             extremes(rows).drop(columns="question").reset_index(drop=True), factors, results.provenance

@@ -57,14 +57,19 @@ class Look:
 
 
 def set_up(
-    ax: Axes, places: Places, limits: tuple[float, float], labels: Labels | None, longest: int = 12
+    ax: Axes,
+    places: Places,
+    limits: tuple[float, float],
+    labels: Labels | None,
+    longest: int = 12,
+    aside: float = 0.0,
 ) -> None:
-    """Set limits and ticks of axes; `longest` is the number of characters in a line of a tick's text."""
+    """Set limits and ticks of axes; `longest`: characters in a line of a tick's text; `aside`: largest step."""
     ax.set_ylim(*limits)
     texts = wrapped([called(none_if_null(level), labels) for level in places.at], longest)
     ax.set_xticks(list(places.at.values()), texts)
     span = max(places.at.values()) - min(places.at.values())
-    room = 0.06 * span or 0.5
+    room = max(0.06 * span or 0.5, aside + 0.03 * span)
     ax.set_xlim(min(places.at.values()) - room, max(places.at.values()) + room)
     ax.tick_params(labelsize=SMALL)
     for text in ax.get_xticklabels():

@@ -256,12 +256,17 @@ def _drawn(
     with paper():
         figure, all_axes = _axes(names, places, together)
         limits = _limits(lines, factor)
+        steps = [_aside(j, len(lines), places, bands) if together else 0.0 for j in range(len(lines))]
+        longest, aside = (
+            12 if together else 10 if len(places.at) <= 3 else 8,
+            max(map(abs, steps), default=0.0),
+        )
         for ax in all_axes:
-            set_up(ax, places, limits, labels, longest=12 if together else 10 if len(places.at) <= 3 else 8)
+            set_up(ax, places, limits, labels, longest, aside)
             ax.set_xlabel(drawable(called(x, labels)), parse_math=False)
         if together:
             for j, line in enumerate(lines):
-                draw_line(all_axes[0], line, Look(j, factor, bands, _aside(j, len(lines), places, bands)))
+                draw_line(all_axes[0], line, Look(j, factor, bands, steps[j]))
             label_ends(all_axes[0], lines, names, factor, limits)
         else:
             _draw_apart(all_axes, lines, names, Look(0, factor, bands))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pairstats.numeric.calibration_error import expected_calibration_error
     from pairstats.numeric.calibration_null import calibration_test, smooth_ece
     from pairstats.numeric.calibration_parts import brier_decomposition
+    from pairstats.numeric.clustered_odds import clustered_odds_ratio
     from pairstats.numeric.clustered_tests import clustered_difference, clustered_mcnemar
     from pairstats.numeric.cochran import cochran_q
     from pairstats.numeric.composite import capped_score, number_correct, weighted_composite
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pairstats.numeric.exact import sign_flip
     from pairstats.numeric.family import dirichlet_weights, family_interval
     from pairstats.numeric.fast_contrasts import many_contrasts
+    from pairstats.numeric.fixed_case_differences import these_cases_difference
     from pairstats.numeric.fixed_cases import these_cases_interval
     from pairstats.numeric.flips import flip_rate
     from pairstats.numeric.intervals import (
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         zero_event_nobs,
     )
     from pairstats.numeric.jackknife import jackknife_interval
+    from pairstats.numeric.judge import swapped_verdicts
     from pairstats.numeric.krippendorff import krippendorff_alpha
     from pairstats.numeric.law import exact_law
     from pairstats.numeric.many import all_pairs, shaffer
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
         paired_manski_bounds,
         tipping_point,
     )
+    from pairstats.numeric.more_proportions import agresti_coull, binomial_test, blaker
     from pairstats.numeric.mover import mover_difference
     from pairstats.numeric.multiplicity import adjust, holm
     from pairstats.numeric.noise import control_excess, excess_disagreement
@@ -77,6 +81,7 @@ if TYPE_CHECKING:
     from pairstats.numeric.resample import bootstrap_interval
     from pairstats.numeric.retest import retest_agreement
     from pairstats.numeric.sandwich import cluster_robust, cr2_interval, korn_graubard
+    from pairstats.numeric.scorer_error import corrected_difference, corrected_rate
     from pairstats.numeric.scores import auroc, brier, confident_wrong, log_loss
     from pairstats.numeric.selective import aurc, review_curve
     from pairstats.numeric.shares import family_share
@@ -93,6 +98,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "adjust": "multiplicity",
+    "agresti_coull": "more_proportions",
     "all_pairs": "many",
     "answer_entropy": "answer_spread",
     "any_disagreement": "answer_spread",
@@ -102,6 +108,8 @@ _HOME = {
     "auroc_interval": "ranking",
     "bayesian_bootstrap": "posterior",
     "betting_interval": "betting",
+    "binomial_test": "more_proportions",
+    "blaker": "more_proportions",
     "bootstrap_interval": "resample",
     "bootstrap_p_value": "pvalues",
     "bootstrap_replicates": "draws",
@@ -119,6 +127,7 @@ _HOME = {
     "clustered_difference": "clustered_tests",
     "clustered_difference_interval": "effective",
     "clustered_mcnemar": "clustered_tests",
+    "clustered_odds_ratio": "clustered_odds",
     "cochran_q": "cochran",
     "cohen_kappa": "agreement",
     "confident_wrong": "scores",
@@ -126,6 +135,8 @@ _HOME = {
     "copied_repeats": "repeats",
     "corp_band": "reliability_band",
     "corp_decomposition": "calibration",
+    "corrected_difference": "scorer_error",
+    "corrected_rate": "scorer_error",
     "cr2_interval": "sandwich",
     "crossed_variance": "variance",
     "delong_test": "ranking",
@@ -201,6 +212,8 @@ _HOME = {
     "smooth_ece": "calibration_null",
     "stuart_maxwell": "paired_tables",
     "swap_test": "swap",
+    "swapped_verdicts": "judge",
+    "these_cases_difference": "fixed_case_differences",
     "these_cases_interval": "fixed_cases",
     "tipping_point": "missing",
     "variance_components": "variance",

@@ -72,8 +72,8 @@ class Agreement:
 def fleiss_kappa(ratings: Answers, *, families: Families = None, confidence_level: float = 0.95) -> Agreement:
     r"""Fleiss' kappa of two or more exchangeable raters or copies; rows may miss ratings.
 
-    Use it to compare with published kappas. Where nearly all answers fall into one category it is near 0
-    whatever the agreement: give `flip_rate`, or `gwet_ac1`.
+    Use it to compare with published kappas. Not where nearly all answers fall into one category: it is near 0
+    there whatever the agreement, and `flip_rate` or `gwet_ac1` are not.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def gwet_ac1(
 ) -> Agreement:
     r"""Gwet's AC1 of two or more exchangeable raters or copies: stable where one category dominates.
 
-    Use it where a chance-corrected figure is asked for near full agreement. Its chance term assumes guessing
-    that gets rarer as categories get unequal, so it is not comparable with a kappa.
+    Use it where a chance-corrected figure is asked for near full agreement. Not to compare with a kappa
+    (`fleiss_kappa`): its chance term assumes guessing that gets rarer as categories get unequal.
 
     Parameters
     ----------
@@ -225,6 +225,9 @@ def cohen_kappa(
     confidence_level: float = 0.95,
 ) -> Agreement:
     r"""Cohen's kappa of two raters who are not exchangeable, such as a judge and a person.
+
+    Use it for a judge against a person, whose roles differ. Not for exchangeable copies or repeats, which
+    `fleiss_kappa` and `flip_rate` cover, nor near full agreement, where `gwet_ac1` is stable.
 
     Parameters
     ----------

@@ -40,7 +40,10 @@ class AnyDisagreement:
 def any_disagreement(
     answers: Answers, *, kind: Kind = "jeffreys", confidence_level: float = 0.95
 ) -> AnyDisagreement:
-    """Share of families in which not all copies agree, apart for each number of copies.
+    r"""Share of families in which not all copies agree, apart for each number of copies.
+
+    Use it where one flip among the copies is what counts, and say how many copies there were. Not to compare
+    numbers of copies, for which `flip_rate` is made.
 
     It grows with the number of copies, so families with different numbers are never pooled. Use `flip_rate`
     for a rate that is comparable across numbers.
@@ -56,6 +59,15 @@ def any_disagreement(
     Returns
     -------
     AnyDisagreement
+
+    Notes
+    -----
+    The share of families of k copies with :math:`\max_a t_a < k`. With two copies it is the flip rate.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------
@@ -108,6 +120,9 @@ def answer_entropy(
 ) -> AnswerEntropy:
     r"""Mean entropy of the answers given to the copies of a family: :math:`-\sum_a (t_a/k) \log_2 (t_a/k)`.
 
+    Use it where answers are of more than two kinds and how they scatter matters. Not for a rate of flips; it is
+    biased down at few copies, and `flip_rate` is not.
+
     It is biased down at few copies and at most :math:`\log_2 k`: compare it at equal numbers of copies only,
     else use `flip_rate`, which is unbiased.
 
@@ -122,6 +137,15 @@ def answer_entropy(
     Returns
     -------
     AnswerEntropy
+
+    Notes
+    -----
+    The mean over families of :math:`-\sum_a (t_a/k) \log_2 (t_a/k)`, with :math:`t_a` of k copies giving
+    answer a.
+
+    References
+    ----------
+    Shannon, C. E. (1948). Bell System Technical Journal 27, 379-423. doi:10.1002/j.1538-7305.1948.tb01338.x
 
     Examples
     --------

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import Interval, as_scores, as_sizes, check_bounds, tails
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class BettingInterval(Interval):
     order : str
         "derived" (permutation from the data's digest) or "given".
     seed : int or None
-        Of the derived permutation.
+        Of the permutation; None where the order was given.
     """
 
     order: str
@@ -55,9 +55,9 @@ def betting_interval(
 ) -> BettingInterval:
     r"""Interval for a mean of bounded family scores whose coverage is a theorem, by hedged betting.
 
-    Where a referee demands a proof, and for data that arrive family by family (``order="given"``: the
-    interval may then be looked at after each). It is wider than `pairstats.numeric.family_interval`, whose
-    "cp" kind has no known counter-example; use that one otherwise.
+    Use it where a referee demands a proof, and for data that arrive family by family (``order="given"``: the
+    interval may then be looked at after each). Not otherwise: it is wider than
+    `pairstats.numeric.family_interval`, whose "cp" kind has no known counter-example.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def betting_interval(
     seed = None
     if order == "derived":
         arranged = np.lexsort((share, unit))
-        seed = derived_seed(np.column_stack([values, counts])) if rng is None else None
-        arranged = arranged[np.random.default_rng(seed if rng is None else rng).permutation(unit.size)]
+        generator, seed = seeded(np.column_stack([values, counts]), rng)
+        arranged = arranged[generator.permutation(unit.size)]
         unit, share = unit[arranged], share[arranged]
     lower = 0.0 if below is None else _lower_limit(unit, share, below)
     upper = 1.0 if above is None else 1.0 - _lower_limit(1.0 - unit, share, above)

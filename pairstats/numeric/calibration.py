@@ -63,6 +63,9 @@ def calibration_curve(
 ) -> CalibrationCurve:
     """Accuracy of answers by their stated confidence (reliability diagram).
 
+    Use it to draw accuracy against confidence. Not to judge calibration by eye: `calibration_test` does that,
+    and `corp_band` gives the curve its band by family.
+
     Parameters
     ----------
     confidence : array_like of float, shape (n,)
@@ -83,6 +86,11 @@ def calibration_curve(
     ------
     PairstatsError
         If a value is out of range, or edges do not increase or leave a confidence out.
+
+    Notes
+    -----
+    In each bin the mean confidence and the share of right answers; "corp" pools by isotonic regression, equal
+    confidences first.
 
     References
     ----------
@@ -140,7 +148,10 @@ class CorpDecomposition:
 
 
 def corp_decomposition(confidence: ArrayLike, correct: ArrayLike) -> CorpDecomposition:
-    """Decompose the Brier score by CORP: isotonic regression with equal confidences pooled first.
+    r"""Decompose the Brier score by CORP: isotonic regression with equal confidences pooled first.
+
+    Use it for confidences of many distinct values. Not as a test: the miscalibration is biased up in the
+    sample, and `calibration_test` holds it against its null.
 
     Parameters
     ----------
@@ -152,6 +163,12 @@ def corp_decomposition(confidence: ArrayLike, correct: ArrayLike) -> CorpDecompo
     Returns
     -------
     CorpDecomposition
+
+    Notes
+    -----
+    With S the mean Brier score of the confidences f, of the recalibrated ones :math:`\hat f` and of the base
+    rate: miscalibration :math:`S(f) - S(\hat f)`, discrimination :math:`S(\bar y) - S(\hat f)`, uncertainty
+    :math:`S(\bar y)`.
 
     References
     ----------

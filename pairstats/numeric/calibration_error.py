@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.calibration import Bins, CalibrationCurve, calibration_curve, grouped
 from pairstats.numeric.checks import as_count
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 from pairstats.numeric.pvalues import MonteCarloP, mc_p_value
 from pairstats.numeric.scores import as_forecasts
 
@@ -74,6 +74,9 @@ def expected_calibration_error(
 ) -> CalibrationError:
     r"""Expected calibration error, with its null expectation under perfect calibration.
 
+    Use it where a paper asks for it, beside its null value. Not as evidence of miscalibration: it is above 0
+    for a perfect model, and `calibration_test` is the test.
+
     With bins of :math:`n_k` of :math:`N` answers, mean confidence :math:`f_k`, accuracy :math:`o_k`:
     "l1" is :math:`\sum n_k |f_k - o_k| / N`, "l2" the root of :math:`\sum n_k (f_k - o_k)^2 / N`, "max" the
     largest :math:`|f_k - o_k|`. The plug-in error is biased up: on 80 answers a perfect model shows about
@@ -101,6 +104,10 @@ def expected_calibration_error(
     PairstatsError
         As `calibration_curve`; or if the options do not go together.
 
+    Notes
+    -----
+    The null mean is that of outcomes drawn from the stated confidences in the same bins.
+
     References
     ----------
     Kumar A, Liang PS, Ma T (2019). Verified uncertainty calibration. NeurIPS 32.
@@ -124,12 +131,12 @@ def expected_calibration_error(
     draws = as_count("n_resamples", n_resamples, minimum=1)
     measure = "debiased square" if debiased else norm
     value = float(_error(curve.n, curve.mean_confidence, curve.n_correct[None, :], measure)[0])
-    seed = derived_seed(np.column_stack([stated, outcome])) if rng is None else rng
+    generator, seed = seeded(np.column_stack([stated, outcome]), rng)
     index = grouped(stated, outcome, bins, edges).index
     null = np.concatenate(
         [
             _error(curve.n, curve.mean_confidence, drawn, measure)
-            for drawn in _null_counts(stated, index, draws, np.random.default_rng(seed))
+            for drawn in _null_counts(stated, index, draws, generator)
         ]
     )
     return CalibrationError(
@@ -141,7 +148,7 @@ def expected_calibration_error(
         n_singletons=int(np.sum(curve.n == 1)),
         curve=curve,
         n_resamples=draws,
-        seed=int(seed) if isinstance(seed, int | np.integer) else None,
+        seed=seed,
     )
 
 

@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.calibration import Bins, corp_decomposition, grouped
 from pairstats.numeric.checks import as_count
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 from pairstats.numeric.lattice import snapped
 from pairstats.numeric.pvalues import MonteCarloP, mc_p_value
 from pairstats.numeric.scores import as_forecasts
@@ -85,8 +85,8 @@ def calibration_test(
 ) -> CalibrationTest:
     r"""Test of calibration: a statistic against outcomes drawn from the stated confidences.
 
-    Use it in place of an interval for a calibration error, which excludes 0 even for a perfect model. A large
-    p-value is no proof of calibration. For the sign of a miscalibration see `overconfidence`.
+    Use it in place of an interval for a calibration error, which excludes 0 even for a perfect model. Not as a
+    proof: a large p-value shows no calibration. For the sign of a miscalibration see `overconfidence`.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ def smooth_ece(
 ) -> CalibrationTest:
     r"""Smooth calibration error, with its value under perfect calibration.
 
-    Use it for confidences of many distinct values, where bins are arbitrary. It is as biased up as the
-    binned error: compare it with `null_mean`.
+    Use it for confidences of many distinct values, where bins are arbitrary. Not as a test: it is as
+    biased up as the binned error, so compare it with `null_mean`, or take `calibration_test`.
 
     Parameters
     ----------
@@ -212,8 +212,8 @@ def _against_null(
     stated, outcome = stated[order], outcome[order]
     measure = measure_of(stated, outcome)
     correlation = family_correlation(stated, outcome, codes)
-    seed = derived_seed(np.column_stack([stated, outcome])) if rng is None else rng
-    blocks = drawn_outcomes(stated, codes, correlation, draws, np.random.default_rng(seed))
+    generator, seed = seeded(np.column_stack([stated, outcome]), rng)
+    blocks = drawn_outcomes(stated, codes, correlation, draws, generator)
     null = np.concatenate([measure(block) for block in blocks])
     value = float(measure(outcome[None, :])[0])
     return CalibrationTest(
@@ -226,7 +226,7 @@ def _against_null(
         n=stated.size,
         n_families=int(codes.max()) + 1,
         n_resamples=draws,
-        seed=int(seed) if isinstance(seed, int | np.integer) else None,
+        seed=seed,
     )
 
 

@@ -61,7 +61,7 @@ def brier_decomposition(
 ) -> BrierDecomposition:
     r"""Decompose the Brier score into reliability, resolution and uncertainty, bias-corrected.
 
-    Use it with one bin a stated value; with many distinct values prefer `corp_decomposition`, which needs no
+    Use it with one bin a stated value. Not with many distinct values, where `corp_decomposition` needs no
     bins. No term has an interval: compare reliability with its value under perfect calibration
     (``calibration_test(..., statistic="reliability")``).
 

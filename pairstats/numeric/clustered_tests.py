@@ -133,8 +133,8 @@ def clustered_mcnemar(
 ) -> ClusteredTest:
     r"""McNemar's chi-square for pairs that come in families.
 
-    Use it to compare with other papers, or as a cross-check from 20 families on. The registered test is
-    `sign_flip` on family totals, which is exact for any number of families.
+    Use it to compare with other papers, or as a cross-check from 20 families on. Not as the
+    registered test: `sign_flip` on family totals is exact for any number of families.
 
     Parameters
     ----------
@@ -171,9 +171,12 @@ def clustered_mcnemar(
     References
     ----------
     Obuchowski, N. A. (1998). Statistics in Medicine 17, 1495-1507.
-    Durkalski, V. L. et al. (2003). Statistics in Medicine 22, 2417-2428.
+    doi:10.1002/(SICI)1097-0258(19980715)17:13<1495::AID-SIM863>3.0.CO;2-I
+    Durkalski, V. L. et al. (2003). Statistics in Medicine 22, 2417-2428. doi:10.1002/sim.1438
     Yang, Z., Sun, X. & Hardin, J. W. (2010). Biometrical Journal 52, 638-652.
+    doi:10.1002/bimj.201000035
     Eliasziw, M. & Donner, A. (1991). Statistics in Medicine 10, 1981-1991.
+    doi:10.1002/sim.4780101211
 
     Examples
     --------
@@ -288,8 +291,8 @@ def clustered_difference(
 ) -> ClusteredDifference:
     r"""Difference of two shares on the same families, with a linearised standard error.
 
-    For comparison with other papers. Near a ceiling or with few families its interval is too narrow
-    (worst coverage of such intervals measured: .62 at 20 families). Use `family_interval` on differences.
+    Use it for comparison with other papers. Not near a ceiling or with few families, where its interval is too
+    narrow (worst coverage measured: .62 at 20 families); `family_interval` on differences covers both.
 
     Parameters
     ----------
@@ -307,6 +310,15 @@ def clustered_difference(
     Returns
     -------
     ClusteredDifference
+
+    Notes
+    -----
+    :math:`d = \sum d_i / \sum n_i` and :math:`\sqrt{\sum (d_i - n_i d)^2} / N`, times :math:`\sqrt{G / (G -
+    1)}` for "cr1"; family-weighted the mean and standard error of :math:`d_i / n_i`.
+
+    References
+    ----------
+    Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
 
     Examples
     --------

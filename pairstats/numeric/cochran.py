@@ -14,7 +14,7 @@ from scipy.special import chdtrc
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 from pairstats.numeric.lattice import common_lattice, lattice_steps
 from pairstats.numeric.signsum import as_p
 
@@ -45,6 +45,8 @@ class CochranTest:
         What was computed.
     mc_error : float or None
         Standard error of a Monte-Carlo p-value, otherwise None.
+    seed : int or None
+        Of the arrangements that were drawn; None where none were.
     """
 
     statistic: float
@@ -53,6 +55,7 @@ class CochranTest:
     n_informative: int
     method: str
     mc_error: float | None = None
+    seed: int | None = None
 
 
 def cochran_q(
@@ -64,6 +67,9 @@ def cochran_q(
     rng: Any = None,
 ) -> CochranTest:
     r"""Test whether k systems score equally on the same items.
+
+    Use it as the one global test of three or more systems. Not to find which differ: `all_pairs` covers that
+    and does not need this test first.
 
     Parameters
     ----------
@@ -127,18 +133,18 @@ def cochran_q(
             f"families with {k} systems take more. Use method='monte-carlo'."
         )
     chosen = method or ("exact" if feasible else "monte-carlo")
-    p, mc_error = 1.0, None
+    p, mc_error, seed = 1.0, None, None
     if chosen == "chi2":
         p = as_p(float(chdtrc(k - 1, statistic)))
     elif chosen == "exact" and steps is not None:
         p = as_p(_exact_p(steps))
     else:
         drawn = as_count("n_resamples", n_resamples, minimum=1)
-        generator = np.random.default_rng(derived_seed(table) if rng is None else rng)
+        generator, seed = seeded(table, rng)
         values = rows if steps is None else steps.astype(np.float64)
         p = (_random_hits(values, drawn, generator) + 1) / (drawn + 1)
         mc_error = math.sqrt(p * (1 - p) / drawn)
-    return CochranTest(statistic, p, k - 1, rows.shape[0], chosen, mc_error)
+    return CochranTest(statistic, p, k - 1, rows.shape[0], chosen, mc_error, seed)
 
 
 def family_totals(scores: ArrayLike, families: Sequence[Hashable] | NDArray[Any] | None) -> Floats:

@@ -109,9 +109,11 @@ def capped_score(
 ) -> CappedScore:
     r"""Interval for min(score, cap), where score and cap come from different families.
 
+    Use it for scores such as "rule followed, but at most the accuracy". Not where score and cap can both be had
+    for each family: take the minimum family by family, and `pairstats.numeric.family_interval`.
+
     The minimum has a kink where both are equal: the bootstrap is inconsistent there and the estimate is
-    biased down (by .02 for 36 families). These limits hold all the same. Where score and cap can both be had
-    for each family, take the minimum family by family, and `pairstats.numeric.family_interval`, instead.
+    biased down (by .02 for 36 families). These limits hold all the same.
 
     Parameters
     ----------
@@ -183,6 +185,9 @@ def capped_score(
 def number_correct(decisions: ArrayLike, *, confidence_level: float = 0.95) -> NumberCorrect:
     """Distribution of the number of right decisions in a family, and the share with all right.
 
+    Use it for robust scores: all k decisions of a family right. Not to compare different k, as it falls with
+    k; the rate of a decision, by `family_interval`, does not.
+
     Parameters
     ----------
     decisions : array_like, shape (G, k)
@@ -193,6 +198,15 @@ def number_correct(decisions: ArrayLike, *, confidence_level: float = 0.95) -> N
     Returns
     -------
     NumberCorrect
+
+    Notes
+    -----
+    Families by number right; the share with all right is a 0/1 family score with the limits of
+    `clopper_pearson` or `jeffreys`.
+
+    References
+    ----------
+    Clopper, C. J. & Pearson, E. S. (1934). Biometrika 26, 404-413. doi:10.1093/biomet/26.4.404
 
     Examples
     --------
@@ -232,7 +246,10 @@ def weighted_composite(
     confidence_level: float = 0.95,
     alternative: str = "two-sided",
 ) -> WeightedScore:
-    """Weighted sum of parts that every family has, with its family interval.
+    r"""Weighted sum of parts that every family has, with its family interval.
+
+    Use it for a score that is a weighted sum of parts of the same family. Not for parts on different families,
+    which `macro_average` covers, nor for a cap (`capped_score`).
 
     Because the sum is taken family by family, the parts may depend on each other in any way.
 
@@ -251,6 +268,15 @@ def weighted_composite(
     Returns
     -------
     WeightedScore
+
+    Notes
+    -----
+    :math:`\sum_j w_j x_{ij}` of every family, with the limits of `family_interval` on the range of the sum.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------

@@ -39,8 +39,27 @@ class DesignEffect:
 def effective_families(sizes: ArrayLike) -> float:
     r"""Number of families of equal size that would be as good, :math:`1 / \sum (n_i / N)^2`.
 
-    Below half the number of families, one or two of them carry the mean: use the "cp" family interval or
-    the family-weighted mean there.
+    Use it to see whether one or two families carry the mean: below half the number of families take the "cp"
+    kind of `family_interval`, or the family-weighted mean. Not for how far copies repeat each other, which
+    `design_effect` gives.
+
+    Parameters
+    ----------
+    sizes : array_like, shape (G,)
+        Decisions of each family.
+
+    Returns
+    -------
+    float
+        From 1 to G.
+
+    Notes
+    -----
+    :math:`(\sum n_i)^2 / \sum n_i^2`.
+
+    References
+    ----------
+    Rao, J. N. K. & Scott, A. J. (1992). Biometrics 48, 577-585. doi:10.2307/2532311
 
     Examples
     --------
@@ -54,7 +73,8 @@ def effective_families(sizes: ArrayLike) -> float:
 def design_effect(scores: ArrayLike, *, sizes: ArrayLike | None = None) -> DesignEffect:
     r"""Design effect, intra-family correlation and effective number of items of a share.
 
-    Describes how far copies repeat each other. An estimate below 1 is luck and not a reason for a larger n.
+    Use it to say how far copies repeat each other, and to plan. Not to widen an interval by hand, since those
+    of `family_interval` are over families already. An estimate below 1 is luck and no reason for a larger n.
 
     Parameters
     ----------

@@ -40,6 +40,9 @@ def dirichlet_mean_cdf(
 ) -> Floats:
     r"""Distribution function of a Dirichlet-weighted mean, by one contour integral for each point.
 
+    Use it to build an interval or a test of your own on the law of the family interval. Not for a limit, which
+    `family_interval` finds.
+
     Parameters
     ----------
     t : array_like
@@ -62,6 +65,10 @@ def dirichlet_mean_cdf(
     :math:`P(\sum_k D_k n_k v_k / \sum_k D_k n_k \le t) = P(\sum_k c_k \Gamma_k \le 0)` with independent
     :math:`\Gamma_k \sim \mathrm{Gamma}(w_k)` and :math:`c_k = n_k (v_k - t)`. The probability is the
     Bromwich integral of :math:`\prod_k (1 - c_k s)^{-w_k} / s`, taken through its saddle point.
+
+    References
+    ----------
+    Curry, H. B. & Schoenberg, I. J. (1966). Journal d'Analyse Mathematique 17, 71-107. doi:10.1007/BF02788653
 
     Examples
     --------

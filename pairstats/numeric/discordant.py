@@ -66,14 +66,18 @@ def mcnemar(
 ) -> McNemarTest:
     r"""Test whether two systems are right equally often on the same independent items.
 
+    Use it for two systems on independent single items. Not with copies, variants or repeats, where the items
+    of a family are no independent pairs and `sign_flip` is the test.
+
     Parameters
     ----------
     n_first_only, n_second_only : int
         Pairs that only the first, only the second got right.
     method : {"exact", "mid-p", "chi2", "chi2-corrected", "unconditional"}
-        "exact": binomial test of the discordant pairs, never above its level. "mid-p": half the weight on
-        the observed split; close to its level, for description. "chi2": without, "chi2-corrected": with
-        continuity correction. "unconditional": exact over the number of discordant pairs as well.
+        "exact": binomial test of the discordant pairs, never above its level. "mid-p": the exact
+        p-value less the chance of the observed split; close to its level, for description. "chi2":
+        without, "chi2-corrected": with continuity correction. "unconditional": exact over the number of
+        discordant pairs as well.
     alternative : {"two-sided", "less", "greater"}
         "greater": the first is right more often.
     n : int, optional
@@ -140,6 +144,10 @@ def mcnemar_odds_ratio(
 ) -> EstimateInterval:
     """Conditional odds ratio of paired items, with limits that go with McNemar's test.
 
+    Use it where a paper asks for an odds ratio on independent items. Not with families, for which
+    `clustered_odds_ratio` is; nor as the effect of choice, since `paired_difference_interval` needs no
+    conditioning.
+
     Parameters
     ----------
     n_first_only, n_second_only : int
@@ -156,6 +164,15 @@ def mcnemar_odds_ratio(
     EstimateInterval
         `estimate` is ``n_first_only / n_second_only``; infinite where the second is 0, NaN where both
         are (nothing is known, and the limits are 0 and infinity).
+
+    Notes
+    -----
+    b / c; with the limits :math:`(l, u)` of the share b / (b + c), :math:`l / (1 - l)` to :math:`u / (1 - u)`.
+
+    References
+    ----------
+    Fagerland, M. W., Lydersen, S. & Laake, P. (2014). Statistics in Medicine 33, 2850-2875.
+    doi:10.1002/sim.6148
 
     Examples
     --------
@@ -207,10 +224,8 @@ def _mcnemar_p(b: int, c: int, method: str, side: str, n: int) -> tuple[float, f
         if b + c == 0:
             return 0.0, 1.0
         tail, atom = _binomial_tail(max(b, c), min(b, c))
-        p = side_p(SignSum(tail, atom, (b > c) - (b < c), exact=True), side, mid=method == "mid-p")
-        if method == "mid-p" and side == "two-sided" and b == c:
-            p = 1.0 - atom  # the definition of Fagerland et al.
-        return float(b - c), as_p(p)
+        found = SignSum(tail, atom, (b > c) - (b < c), exact=True)
+        return float(b - c), as_p(side_p(found, side, mid=method == "mid-p"))
     distance = max(abs(b - c) - (method == "chi2-corrected"), 0)
     z = distance / math.sqrt(b + c) if b + c else 0.0
     return z * z, _normal_p(math.copysign(z, b - c), side) if b + c else 1.0

@@ -43,6 +43,9 @@ class FamilyTypes:
 def family_types(totals: ArrayLike) -> FamilyTypes:
     """Group families whose whole rows of totals are equal up to rounding.
 
+    Use it to draw many resamples fast, or to tabulate families. Not needed before the functions here, which
+    all do it; the draws are `bootstrap_weights`.
+
     Parameters
     ----------
     totals : array_like of float, shape (G,) or (G, M)
@@ -57,6 +60,14 @@ def family_types(totals: ArrayLike) -> FamilyTypes:
     ------
     PairstatsError
         If there is no family, or a total is not finite.
+
+    Notes
+    -----
+    Two families are one type where every total agrees to 1e-9 of the largest.
+
+    References
+    ----------
+    Efron, B. (1979). Annals of Statistics 7, 1-26. doi:10.1214/aos/1176344552
 
     Examples
     --------
@@ -104,7 +115,10 @@ def type_counts(*columns: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def bootstrap_weights(counts: ArrayLike, *, n_resamples: int, rng: Any = None) -> IntArray:
-    """Draw how often each type of family appears in each bootstrap resample.
+    r"""Draw how often each type of family appears in each bootstrap resample.
+
+    Use it where one draw must serve several statistics, so that they agree with each other. Not for the family
+    interval, whose weights `dirichlet_weights` draws.
 
     A resample of G families is one multinomial draw over the types. With `FamilyTypes.totals` as ``S``,
     ``weights @ S`` are the totals of every resample, for any number of columns: one draw serves all
@@ -124,6 +138,15 @@ def bootstrap_weights(counts: ArrayLike, *, n_resamples: int, rng: Any = None) -
     ndarray of int, shape (B, K)
         Each row sums to the number of families.
 
+    Notes
+    -----
+    :math:`N \sim \mathrm{Multinomial}(G, g / G)` over K types with :math:`g_k` families each: the same law as
+    of families drawn one by one.
+
+    References
+    ----------
+    Efron, B. (1979). Annals of Statistics 7, 1-26. doi:10.1214/aos/1176344552
+
     Examples
     --------
     >>> weights = bootstrap_weights([29, 10, 1], n_resamples=1000, rng=1)
@@ -133,7 +156,7 @@ def bootstrap_weights(counts: ArrayLike, *, n_resamples: int, rng: Any = None) -
     sizes = np.asarray(counts, dtype=np.int64)
     resamples = as_count("n_resamples", n_resamples, minimum=1)
     families, kinds = int(sizes.sum()), sizes.size
-    generator = np.random.default_rng(derived_seed(sizes) if rng is None else rng)
+    generator, _ = seeded(sizes, rng)
     if 4 * kinds <= families:
         return generator.multinomial(families, sizes / families, size=resamples)
     # The same law, faster where most families are a type of their own: draw families and count types.
@@ -145,7 +168,10 @@ def bootstrap_weights(counts: ArrayLike, *, n_resamples: int, rng: Any = None) -
 def bootstrap_replicates(
     totals: ArrayLike, *, n_resamples: int, rng: Any = None, oracle: bool = False
 ) -> FloatArray:
-    """Totals over the families of each bootstrap resample.
+    r"""Totals over the families of each bootstrap resample.
+
+    Use it for a statistic of family totals that has no function here. Not for a mean: `bootstrap_interval`
+    takes its exact law.
 
     Parameters
     ----------
@@ -163,6 +189,14 @@ def bootstrap_replicates(
     -------
     ndarray of float, shape (B,) or (B, M)
 
+    Notes
+    -----
+    :math:`\sum_i N_i s_i` with multinomial counts N of the G families, B times.
+
+    References
+    ----------
+    Efron, B. (1979). Annals of Statistics 7, 1-26. doi:10.1214/aos/1176344552
+
     Examples
     --------
     >>> bootstrap_replicates([1, 0, 2], n_resamples=4, rng=0, oracle=True).tolist()
@@ -170,7 +204,7 @@ def bootstrap_replicates(
     """
     rows = _as_table(totals)
     resamples = as_count("n_resamples", n_resamples, minimum=1)
-    generator = np.random.default_rng(derived_seed(rows) if rng is None else rng)
+    generator, _ = seeded(rows, rng)
     draw = _draw_families if oracle else _draw_types
     replicates = np.concatenate(list(draw(rows, resamples, generator)))
     return replicates[:, 0] if np.ndim(totals) == 1 else replicates
@@ -201,6 +235,32 @@ def derived_seed(totals: ArrayLike) -> int:
     rows = _as_table(totals) + 0.0
     lines = sorted(",".join(f"{value:.10g}" for value in row) for row in rows.tolist())
     return int.from_bytes(hashlib.sha256("\n".join(lines).encode()).digest()[:4], "big")
+
+
+def seeded(totals: ArrayLike, rng: Any) -> tuple[np.random.Generator, int | None]:
+    """Source of randomness of a draw, and the seed that its result names.
+
+    Parameters
+    ----------
+    totals : array_like of float, shape (G,) or (G, M)
+        Totals of each family, for the seed that is derived where none is given.
+    rng : int, numpy.random.Generator, SeedSequence or None
+        As users give it.
+
+    Returns
+    -------
+    Generator
+    int or None
+        The derived seed, or the whole number given; None where a generator was given, whose state is not
+        one number.
+
+    Examples
+    --------
+    >>> seeded([1.0, 0.5], None)[1] == derived_seed([1.0, 0.5]), seeded([1.0], 7)[1]
+    (True, 7)
+    """
+    seed = derived_seed(totals) if rng is None else rng
+    return np.random.default_rng(seed), int(seed) if isinstance(seed, int | np.integer) else None
 
 
 def _draw_types(rows: FloatArray, resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:

@@ -60,8 +60,8 @@ def clustered_difference_interval(
 ) -> EffectiveInterval:
     r"""Interval for the difference of two shares on pairs that come in families.
 
-    An alternative for readers who know Tango's interval. The default is `family_interval` on the family
-    differences: shorter at every number of families up to 40, and with a better worst case.
+    Use it for readers who know Tango's interval. Not as the default: `family_interval` on the family
+    differences is shorter at every number of families up to 40, and has a better worst case.
 
     Parameters
     ----------
@@ -90,6 +90,12 @@ def clustered_difference_interval(
     :math:`V = \frac{G}{G-1} \sum (d_f - n_f \hat\delta)^2 / N^2`; without a discordant pair, and where every
     pair favours one system, :math:`n_{eff} = G`. Counts are multiplied by :math:`n_{eff} / N`, and the normal
     quantile becomes that of t with :math:`G - 1` degrees of freedom.
+
+    References
+    ----------
+    Tango, T. (1998). Statistics in Medicine 17, 891-908.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B
+    Rao, J. N. K. & Scott, A. J. (1992). Biometrics 48, 577-585. doi:10.2307/2532311
 
     Examples
     --------

@@ -51,6 +51,10 @@ def family_interval(
 ) -> Interval:
     r"""Interval for a mean of family scores in a known range.
 
+    Use it for every mean of scores in a known range: accuracy, flips, Brier, paired differences. Kind "cp"
+    for a registered or one-sided claim and below 10 families. Not for unbounded scores, which `cr2_interval`
+    covers.
+
     Parameters
     ----------
     scores : array_like, shape (G,)
@@ -94,6 +98,14 @@ def family_interval(
     different scores (of families of one size) they are moved to two points in each of 500 cells of the
     range, which keep the mean, variance and skewness in each cell: limits of 2,000 to 100,000 families moved
     by less than 1e-9 of their distance.
+
+    References
+    ----------
+    Gaffke, N. (2005). Three test statistics for a nonparametric one-sided hypothesis on the mean of a
+    nonnegative variable. Mathematical Methods of Statistics 14, 451-467.
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
+    Brown, L. D., Cai, T. T. & DasGupta, A. (2001). Statistical Science 16, 101-133. doi:10.1214/ss/1009213286
 
     Examples
     --------
@@ -170,7 +182,10 @@ class DirichletWeights:
 def dirichlet_weights(
     n_families: int, n_resamples: int, *, kind: Kind, rng: np.random.Generator | int
 ) -> DirichletWeights:
-    """Draw the weights of the family interval, for functionals without a closed form.
+    r"""Draw the weights of the family interval, for functionals without a closed form.
+
+    Use it for functionals of several ratios. Not for one mean or ratio, where `family_interval` has the exact
+    law.
 
     Parameters
     ----------
@@ -186,6 +201,14 @@ def dirichlet_weights(
     DirichletWeights
         The quantile of a functional over the rows estimates a limit; over `rows("low")` for the lower,
         over `rows("high")` for the upper one.
+
+    Notes
+    -----
+    Weights :math:`D \sim \mathrm{Dirichlet}(1, \dots, 1, w)` with the pseudo-families of `family_interval`.
+
+    References
+    ----------
+    Rubin, D. B. (1981). Annals of Statistics 9, 130-134. doi:10.1214/aos/1176345338
 
     Examples
     --------

@@ -69,7 +69,8 @@ def many_contrasts(
 ) -> ManyContrasts:
     """Exact sign-flip test and family interval of each of many contrasts.
 
-    For screens (categories by models by conditions). Adjust the p-values with `adjust`; for intervals that
+    Use it for screens (categories by models by conditions). Not for one contrast, which `sign_flip` and
+    `family_interval` give one by one. Adjust the p-values with `adjust`; for intervals that
     hold together pass the level of `simultaneous_intervals`.
 
     Parameters
@@ -95,6 +96,17 @@ def many_contrasts(
     ------
     PairstatsError
         If the table is empty, not finite or outside `bounds`.
+
+    Notes
+    -----
+    Formulas as in `sign_flip` and `family_interval`; families of equal totals are counted once for all
+    contrasts.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
+    Canay, I. A., Romano, J. P. & Shaikh, A. M. (2017). Econometrica 85, 1013-1030. doi:10.3982/ECTA13081
 
     Examples
     --------

@@ -105,7 +105,7 @@ def these_cases_interval(
     (0.778, 0.0461, 0.67, 0.86)
     """
     one_of("method", method, METHODS)
-    correct, repeats = _counts(n_correct, n_repeats)
+    correct, repeats = as_replies("n_correct", n_correct, n_repeats)
     share = as_sizes(weights, correct.size)
     share = share / share.sum()
     spare = float(np.sum(repeats - 1))
@@ -139,14 +139,27 @@ def these_cases_interval(
     )
 
 
-def _counts(n_correct: ArrayLike, n_repeats: ArrayLike) -> tuple[Floats, Floats]:
-    correct = as_scores("n_correct", n_correct)
-    repeats = as_scores("n_repeats", np.broadcast_to(np.asarray(n_repeats), correct.shape))
+def as_replies(name: str, n_correct: ArrayLike, n_repeats: ArrayLike) -> tuple[Floats, Floats]:
+    """Right replies and replies of each case, checked.
+
+    Examples
+    --------
+    >>> [counts.tolist() for counts in as_replies("n_correct", [3, 0], 4)]
+    [[3.0, 0.0], [4.0, 4.0]]
+    """
+    correct = as_scores(name, n_correct)
+    repeats = np.asarray(n_repeats)
+    if repeats.ndim and repeats.shape != correct.shape:
+        raise PairstatsError(
+            f"Repeats must be one number, or one for each of the {correct.size} cases, but their shape is "
+            f"{repeats.shape}. Pass the replies to each case, in the same order."
+        )
+    repeats = as_scores("n_repeats", np.broadcast_to(repeats, correct.shape))
     whole = (correct == np.rint(correct)) & (repeats == np.rint(repeats))
     wrong = np.flatnonzero(~whole | (repeats < 1) | (correct < 0) | (correct > repeats))
     if wrong.size:
         raise PairstatsError(
-            "Each case must have whole numbers with 0 <= n_correct <= n_repeats and a reply, but positions "
+            f"Each case must have whole numbers with 0 <= {name} <= repeats and a reply, but positions "
             f"{listed(wrong.tolist())} have not. Pass counts of right replies, then of replies."
         )
     return correct, repeats

@@ -52,6 +52,9 @@ class FlipRate:
 def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> FlipRate:
     r"""Flip rate by pairwise disagreement.
 
+    Use it as the flip rate, for any number of copies. Not to say whether flips harm, which `flip_transitions`
+    and `flip_errors` do, nor without a noise floor (`excess_disagreement`).
+
     For a family with :math:`k` answered copies of which :math:`t_a` give answer :math:`a`:
     :math:`1 - \sum_a t_a (t_a - 1) / (k (k - 1))`. Unbiased for the probability that two random
     presentations disagree, so comparable across k.
@@ -70,6 +73,15 @@ def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> Fl
     ------
     PairstatsError
         If there is no family, a row is not a list of copies, or an answer cannot be compared.
+
+    Notes
+    -----
+    The mean over families of the share of pairs of copies that differ, with the limits of `family_interval`.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------

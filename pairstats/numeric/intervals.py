@@ -52,6 +52,10 @@ def clopper_pearson(
 ) -> EstimateInterval:
     r"""Exact interval for a proportion; never below its level.
 
+    Use it for a count of independent 0/1 trials, above all for a registered or one-sided bound. Not for
+    families of copies, where `family_interval` with kind "cp" is the same on 0/1 families and covers the
+    rest.
+
     Parameters
     ----------
     count, nobs : int
@@ -96,7 +100,20 @@ def jeffreys(
 ) -> EstimateInterval:
     r"""Jeffreys interval for a proportion, with 0 and 1 as limits where no or every trial succeeded.
 
-    Parameters, returns and raises as in `clopper_pearson`.
+    Use it to describe one share of independent trials. Not for a guarantee, which `clopper_pearson` gives,
+    nor for families of copies, where `family_interval` is the same on 0/1 families.
+
+    Parameters
+    ----------
+    count, nobs : int
+        Successes, and independent trials (at least 1).
+    confidence_level : float, default 0.95
+    alternative : {"two-sided", "less", "greater"}
+        "greater" gives a lower limit only, "less" an upper limit only, at the full level.
+
+    Returns
+    -------
+    EstimateInterval
 
     Notes
     -----
@@ -121,11 +138,31 @@ def jeffreys(
 
 
 def wilson(
-    count: int, nobs: int, *, confidence_level: float = 0.95, alternative: str = "two-sided"
+    count: int,
+    nobs: int,
+    *,
+    confidence_level: float = 0.95,
+    alternative: str = "two-sided",
+    correction: bool = False,
 ) -> EstimateInterval:
-    """Wilson score interval for a proportion, without continuity correction.
+    """Wilson score interval for a proportion, without continuity correction unless asked.
 
-    Parameters, returns and raises as in `clopper_pearson`.
+    Use it to compare with leaderboards, where it is common. Not for families of copies, which it ignores (worst
+    measured coverage .40): `family_interval` covers them.
+
+    Parameters
+    ----------
+    count, nobs : int
+        Successes, and independent trials (at least 1).
+    confidence_level : float, default 0.95
+    alternative : {"two-sided", "less", "greater"}
+        "greater" gives a lower limit only, "less" an upper limit only, at the full level.
+    correction : bool, default False
+        Whether to correct for continuity.
+
+    Returns
+    -------
+    EstimateInterval
 
     Notes
     -----
@@ -135,13 +172,15 @@ def wilson(
     References
     ----------
     Newcombe, R. G. (1998). Statistics in Medicine 17, 857-872.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E
 
     Examples
     --------
     >>> wilson(81, 263)
     EstimateInterval(0.307985 [0.255289, 0.36621], wilson, 95% two-sided)
     """
-    return _proportion("wilson", _wilson_lower, count, nobs, confidence_level, alternative)
+    rule, method = (_corrected_lower, "wilson-cc") if correction else (_wilson_lower, "wilson")
+    return _proportion(method, rule, count, nobs, confidence_level, alternative)
 
 
 def mid_p_interval(
@@ -149,7 +188,20 @@ def mid_p_interval(
 ) -> EstimateInterval:
     """Mid-p interval for a proportion: Clopper-Pearson with half the weight on the observed count.
 
-    Parameters, returns and raises as in `clopper_pearson`.
+    Use it to describe one share of independent trials, closest to its level on average. Not for a guarantee,
+    which `clopper_pearson` gives, nor for families of copies (`family_interval`).
+
+    Parameters
+    ----------
+    count, nobs : int
+        Successes, and independent trials (at least 1).
+    confidence_level : float, default 0.95
+    alternative : {"two-sided", "less", "greater"}
+        "greater" gives a lower limit only, "less" an upper limit only, at the full level.
+
+    Returns
+    -------
+    EstimateInterval
 
     Notes
     -----
@@ -159,6 +211,7 @@ def mid_p_interval(
     References
     ----------
     Newcombe, R. G. (1998). Statistics in Medicine 17, 857-872.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E
 
     Examples
     --------
@@ -170,6 +223,9 @@ def mid_p_interval(
 
 def zero_event_bound(nobs: int, *, confidence_level: float = 0.95) -> EstimateInterval:
     r"""Upper limit for the rate of an event that was never seen in `nobs` independent trials.
+
+    Use it where nothing failed. Not where something did, for which `clopper_pearson` and `family_interval`
+    give the limit that this one continues.
 
     Parameters
     ----------
@@ -184,6 +240,14 @@ def zero_event_bound(nobs: int, *, confidence_level: float = 0.95) -> EstimateIn
         `high` is :math:`1 - \alpha^{1/n}`; where nothing failed, ``1 - high`` is the lower limit of the
         success rate.
 
+    Notes
+    -----
+    :math:`1 - \alpha^{1/n}`, the upper Clopper-Pearson limit of 0 of n.
+
+    References
+    ----------
+    Hanley, J. A. & Lippman-Hand, A. (1983). JAMA 249, 1743-1745. doi:10.1001/jama.1983.03330370053031
+
     Examples
     --------
     >>> print(round(1 - zero_event_bound(48, confidence_level=0.975).high, 3))
@@ -195,7 +259,10 @@ def zero_event_bound(nobs: int, *, confidence_level: float = 0.95) -> EstimateIn
 
 
 def zero_event_nobs(bound: float, *, confidence_level: float = 0.95) -> int:
-    """Fewest trials without an event for which its rate is bounded by `bound`.
+    r"""Fewest trials without an event for which its rate is bounded by `bound`.
+
+    Use it to plan for a bound on a rate if nothing fails. Not for bounds on success, which `families_for_bound`
+    words.
 
     Parameters
     ----------
@@ -203,6 +270,18 @@ def zero_event_nobs(bound: float, *, confidence_level: float = 0.95) -> int:
         Upper limit of the rate that is wanted, in (0, 1).
     confidence_level : float
         Of this one-sided limit.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    :math:`\lceil \log \alpha / \log(1 - b) \rceil`.
+
+    References
+    ----------
+    Hanley, J. A. & Lippman-Hand, A. (1983). JAMA 249, 1743-1745. doi:10.1001/jama.1983.03330370053031
 
     Examples
     --------
@@ -218,6 +297,23 @@ def zero_event_nobs(bound: float, *, confidence_level: float = 0.95) -> int:
     return max(1, math.ceil(needed - 1e-9))
 
 
+def successes_of(count: int, nobs: int) -> tuple[int, int]:
+    """Successes and trials, checked.
+
+    Examples
+    --------
+    >>> successes_of(3, 4)
+    (3, 4)
+    """
+    n = as_count("nobs", nobs, minimum=1)
+    x = as_count("count", count)
+    if x > n:
+        raise PairstatsError(
+            f"`count` must be at most `nobs`, but got {x} of {n}. Pass the successes first, then the trials."
+        )
+    return x, n
+
+
 def _proportion(
     method: str,
     lower: Callable[[int, int, float], float],
@@ -227,12 +323,7 @@ def _proportion(
     alternative: str,
 ) -> EstimateInterval:
     """Limits from the rule for a lower one with at least one success; the upper one mirrors it."""
-    n = as_count("nobs", nobs, minimum=1)
-    x = as_count("count", count)
-    if x > n:
-        raise PairstatsError(
-            f"`count` must be at most `nobs`, but got {x} of {n}. Pass the successes first, then the trials."
-        )
+    x, n = successes_of(count, nobs)
     below, above = tails(confidence_level, alternative)
     low = lower(x, n, below) if below is not None and x > 0 else 0.0
     high = 1.0 - lower(n - x, n, above) if above is not None and x < n else 1.0
@@ -241,6 +332,12 @@ def _proportion(
 
 def _wilson_lower(x: int, n: int, tail: float) -> float:
     return max(0.0, _wilson_end(x, n, float(ndtri(tail))))
+
+
+def _corrected_lower(x: int, n: int, tail: float) -> float:
+    z = float(ndtri(1 - tail))
+    root = z * z - 1 / n + 4 * x * (1 - x / n) + (4 * x / n - 2)
+    return max(0.0, (2 * x + z * z - 1 - z * math.sqrt(max(root, 0.0))) / (2 * (n + z * z)))
 
 
 def _mid_p_lower(x: int, n: int, tail: float) -> float:
@@ -264,7 +361,10 @@ def paired_difference_interval(
     confidence_level: float = 0.95,
     alternative: str = "two-sided",
 ) -> EstimateInterval:
-    """Interval for the share that the first gets right minus the share that the second gets right.
+    r"""Interval for the share that the first gets right minus the share that the second gets right.
+
+    Use it for two systems on independent single items. Not with copies, which `family_interval` on the family
+    differences covers, and `clustered_difference_interval` for readers of Tango.
 
     Parameters
     ----------
@@ -290,10 +390,18 @@ def paired_difference_interval(
     PairstatsError
         If a count is not a whole number of at least 0, or there is no pair.
 
+    Notes
+    -----
+    "tango" inverts :math:`(b - c - n \delta) / \sqrt{n (2 \hat q + \delta (1 - \delta))}`, "newcombe" joins
+    two Wilson intervals by square and add with their correlation, "bonett-price" takes :math:`(b + 1)/(n +
+    2), (c + 1)/(n + 2)` and "agresti-min" half a pair more in each cell.
+
     References
     ----------
     Tango, T. (1998). Statistics in Medicine 17, 891-908.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B
     Newcombe, R. G. (1998). Statistics in Medicine 17, 2635-2650.
+    doi:10.1002/(SICI)1097-0258(19981130)17:22<2635::AID-SIM954>3.0.CO;2-C
     Agresti, A. & Min, Y. (2005). Statistics in Medicine 24, 729-740. doi:10.1002/sim.1781
     Bonett, D. G. & Price, R. M. (2012). Journal of Educational and Behavioral Statistics 37, 479-488.
     doi:10.3102/1076998611411915

@@ -49,7 +49,8 @@ def jackknife_interval(
 ) -> JackknifeInterval:
     r"""Interval from the values of a statistic with one family left out at a time.
 
-    Use it for statistics without a family interval (AUROC, kappa). It needs variation: with fewer than two
+    Use it for statistics without a family interval (AUROC, kappa). Not for means or ratios, which
+    `family_interval` covers near a ceiling as well. It needs variation: with fewer than two
     families, an undefined value, or replicates that are all equal (perfect agreement, no error) a standard
     error would be 0 or unknown, and the limits are the whole range.
 

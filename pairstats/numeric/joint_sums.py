@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count
 from pairstats.numeric.convolution import binomial_pmf
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 from pairstats.numeric.lattice import common_lattice, lattice_steps, snapped
 
 Floats = NDArray[np.float64]
@@ -52,12 +52,15 @@ class JointSums:
     method : {"exact", "monte-carlo"}
     n_resamples : int or None
         Arrangements drawn, otherwise None.
+    seed : int or None
+        Of the draw; None where the law is exact.
     """
 
     sums: Floats
     probability: Floats
     method: str
     n_resamples: int | None
+    seed: int | None = None
 
     def p_value(self, statistics: Floats, observed: Floats | float) -> Floats:
         """Chance that statistics, shape (A,) or (A, M), reach the observed; (b + 1) / (B + 1) if drawn."""
@@ -199,10 +202,10 @@ def _joint(
             f"with {rows.shape[1]} columns have more. Use method='monte-carlo'."
         )
     drawn = as_count("n_resamples", n_resamples, minimum=1)
-    generator = np.random.default_rng(derived_seed(rows) if rng is None and rows.size else rng)
+    generator, seed = seeded(rows if rows.size else [0.0], rng)
     block = max(1, 2**22 // max(rows.size, 1))
     parts = [draw(min(block, drawn - start), generator) for start in range(0, drawn, block)]
-    return JointSums(np.concatenate(parts), np.ones(drawn), "monte-carlo", drawn)
+    return JointSums(np.concatenate(parts), np.ones(drawn), "monte-carlo", drawn, seed)
 
 
 def _types_up_to_sign(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:

@@ -28,8 +28,8 @@ def krippendorff_alpha(
 ) -> Agreement:
     r"""Krippendorff's alpha for nominal, ordinal or interval ratings; rows may miss ratings.
 
-    Use it for rubric scores (ordinal, interval) or with many missing ratings. Near full agreement on one
-    category it is unstable, as kappa is.
+    Use it for rubric scores (ordinal, interval) or with many missing ratings. Not near full
+    agreement on one category, where it is unstable, as kappa is, and `gwet_ac1` is not.
 
     Parameters
     ----------

@@ -199,6 +199,9 @@ class RatioLaw:
 def exact_law(totals: ArrayLike, *, sizes: ArrayLike | None = None) -> Law | RatioLaw:
     r"""Law of :math:`\sum s_i / \sum n_i` when families are resampled with replacement.
 
+    Use it for quantiles and tails of the family bootstrap without draws. Not for the limits themselves, which
+    `bootstrap_interval` takes from it; near a ceiling `family_interval` covers better.
+
     This is what the percentile bootstrap approaches as the number of resamples grows: no seed, no
     Monte-Carlo error. Families of two types are binomial. Totals on a lattice take one convolution power
     (of the pair of totals and sizes, where sizes differ), other totals the enumeration of all multinomial
@@ -225,9 +228,14 @@ def exact_law(totals: ArrayLike, *, sizes: ArrayLike | None = None) -> Law | Rat
         If totals or sizes are not finite, sizes not positive, or there is no family; or if the largest
         total is beyond 1e50 or below 1e-50.
 
+    Notes
+    -----
+    :math:`P(\sum N_i s_i / \sum N_i n_i \le r) = P(\sum N_i (s_i - r n_i) \le 0)` with multinomial counts N.
+
     References
     ----------
     Efron B, Tibshirani RJ (1993). An Introduction to the Bootstrap. Chapman & Hall.
+    doi:10.1201/9780429246593.
 
     Examples
     --------

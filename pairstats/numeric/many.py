@@ -38,6 +38,8 @@ class PairTests:
     n_systems : int
     method : str
         Adjustment; with "monte-carlo" where the law was drawn.
+    seed : int or None
+        Of the draw; None where nothing was drawn.
     """
 
     first: NDArray[np.int64]
@@ -47,6 +49,7 @@ class PairTests:
     p_adjusted: Floats
     n_systems: int
     method: str
+    seed: int | None = None
 
     def better(self, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Whether the system of the row is better than that of the column, shape (k, k)."""
@@ -67,6 +70,9 @@ def all_pairs(
     rng: Any = None,
 ) -> PairTests:
     r"""Compare each two of k systems on the same families.
+
+    Use it to compare every system with every other. Not for a few registered contrasts, which `sign_flip` and
+    `holm` cover, nor for several outcomes of one pair (`max_t`).
 
     Parameters
     ----------
@@ -94,9 +100,16 @@ def all_pairs(
     PairstatsError
         If the scores are not a finite table with at least two columns.
 
+    Notes
+    -----
+    The p-value of each pair is that of `sign_flip` on the family totals of the difference; `adjust`, `shaffer`
+    and `romano_wolf` give the formulas of the adjustments. "max-t" holds each difference against the law of the
+    range of the column totals with labels permuted within families.
+
     References
     ----------
     Shaffer, J. P. (1986). Journal of the American Statistical Association 81, 826-831.
+    doi:10.1080/01621459.1986.10478341
 
     Examples
     --------
@@ -113,16 +126,18 @@ def all_pairs(
     gaps = table[:, first] - table[:, second]
     totals = gaps * counts[:, None]
     alone = np.array([sign_flip(column).p_value for column in totals.T])
+    seed = None
     if method == "shaffer":
         adjusted = shaffer(alone, k)
     elif method == "romano-wolf":
-        adjusted = romano_wolf(gaps, sizes=counts, n_resamples=n_resamples, rng=rng).p_adjusted
+        joint = romano_wolf(gaps, sizes=counts, n_resamples=n_resamples, rng=rng)
+        adjusted, seed = joint.p_adjusted, joint.seed
     elif method == "max-t":
-        method, adjusted = _range_p(table * counts[:, None], totals.sum(axis=0), n_resamples, rng)
+        method, adjusted, seed = _range_p(table * counts[:, None], totals.sum(axis=0), n_resamples, rng)
         adjusted = np.maximum(adjusted, alone)
     else:
         adjusted = adjust(alone, method)
-    return PairTests(first, second, totals.sum(axis=0) / counts.sum(), alone, adjusted, k, method)
+    return PairTests(first, second, totals.sum(axis=0) / counts.sum(), alone, adjusted, k, method, seed)
 
 
 def as_systems(scores: ArrayLike) -> Floats:
@@ -147,6 +162,9 @@ def as_systems(scores: ArrayLike) -> Floats:
 def shaffer(p_values: ArrayLike, n_systems: int) -> Floats:
     r"""Shaffer's step-down adjustment for all pairs of systems.
 
+    Use it on the p-values of all pairs of k systems. Not for a subset of pairs or other contrasts, which `holm`
+    covers.
+
     Parameters
     ----------
     p_values : array_like, shape (k (k - 1) / 2,)
@@ -159,6 +177,16 @@ def shaffer(p_values: ArrayLike, n_systems: int) -> Floats:
     ndarray
         In the order given: :math:`\max_{j \le i} \min(1, t_j p_{(j)})`, where :math:`t_j` is the largest
         number of pairs that can be equal when at least :math:`j - 1` are not.
+
+    Notes
+    -----
+    Holm's steps with :math:`t_j` in place of :math:`m - j + 1`, from the partitions of k systems into equal
+    groups.
+
+    References
+    ----------
+    Shaffer, J. P. (1986). Journal of the American Statistical Association 81, 826-831.
+    doi:10.1080/01621459.1986.10478341
 
     Examples
     --------
@@ -189,13 +217,12 @@ def _equal_pairs(k: int) -> frozenset[int]:
     return frozenset(j * (j - 1) // 2 + rest for j in range(1, k + 1) for rest in _equal_pairs(k - j))
 
 
-def _range_p(totals: Floats, gaps: Floats, n_resamples: int, rng: Any) -> tuple[str, Floats]:
+def _range_p(totals: Floats, gaps: Floats, n_resamples: int, rng: Any) -> tuple[str, Floats, int | None]:
     """Chance, with labels permuted within families, of a largest difference as large as each one."""
     informative = totals[np.ptp(totals, axis=1) > 1e-12 * max(1.0, float(np.abs(totals).max()))]
     if len(informative) == 0:
-        return "max-t, exact", np.ones(gaps.size)
+        return "max-t, exact", np.ones(gaps.size), None
     law = joint_permutations(informative, n_resamples=n_resamples, rng=rng)
     widest = np.ptp(law.sums, axis=1)[:, None]
-    return f"max-t, {law.method}", law.p_value(
-        np.broadcast_to(widest, (len(widest), gaps.size)), np.abs(gaps)
-    )
+    p_values = law.p_value(np.broadcast_to(widest, (len(widest), gaps.size)), np.abs(gaps))
+    return f"max-t, {law.method}", p_values, law.seed

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError, listed
 from pairstats.numeric.checks import as_count, as_scores, tails
-from pairstats.numeric.draws import bootstrap_weights, derived_seed
+from pairstats.numeric.draws import bootstrap_weights, seeded
 from pairstats.numeric.limits import order_statistic, quantile_error
 from pairstats.numeric.shares import family_codes
 
@@ -89,10 +89,10 @@ def paired_medians(
 ) -> PairedMedians:
     """Medians of two systems, their difference and ratio, with percentile intervals by family.
 
-    For skewed usage numbers: tokens, cost, seconds. One draw of families serves all five, so they agree with
-    each other. For totals or means (what a bill adds up to) use a ratio of sums instead,
-    ``bootstrap_interval(first_totals / second_totals, sizes=second_totals)``. With fewer than about 10
-    families the percentile interval of a median is too short.
+    Use it for skewed usage numbers: tokens, cost, seconds. Not for what a bill adds up to. One draw of
+    families serves all five, so they agree with each other. For totals or means take a ratio of sums,
+    `bootstrap_interval`: ``bootstrap_interval(first_totals / second_totals, sizes=second_totals)``. With
+    fewer than about 10 families the percentile interval of a median is too short.
 
     Parameters
     ----------
@@ -120,6 +120,10 @@ def paired_medians(
     The median of a resample with whole weights is the middle of the repeated values, the mean of the two
     middle ones where their number is even; limits are order statistics of the replicates.
 
+    References
+    ----------
+    Efron, B. (1979). Annals of Statistics 7, 1-26. doi:10.1214/aos/1176344552
+
     Examples
     --------
     >>> found = paired_medians([120, 80, 200, 150, 90, 300], [100, 90, 100, 100, 80, 150], n_resamples=999)
@@ -135,8 +139,7 @@ def paired_medians(
     below, above = tails(confidence_level, alternative)
     draws = as_count("n_resamples", n_resamples, minimum=1)
     one, other, codes = _canonical(one, other, family_codes(families, one.size))
-    seed = derived_seed(np.column_stack([one, other, codes])) if rng is None else None
-    generator = np.random.default_rng(seed if rng is None else rng)
+    generator, seed = seeded(np.column_stack([one, other, codes]), rng)
     columns = np.column_stack([one, other, one - other])
     n_families = int(codes.max()) + 1
     replicates = np.empty((draws, 3))

@@ -95,6 +95,9 @@ def manski_bounds(
 ) -> ManskiBounds:
     """Bounds of a mean that assume nothing about missing answers.
 
+    Use it beside every mean with missing answers. Not as an interval: it has no sampling error in it; for
+    that see `imbens_manski`, and for what would change a conclusion `tipping_point`.
+
     Parameters
     ----------
     total : float
@@ -108,9 +111,14 @@ def manski_bounds(
     -------
     ManskiBounds
 
+    Notes
+    -----
+    :math:`(s + m a) / N` to :math:`(s + m b) / N` with m of N missing and scores in [a, b].
+
     References
     ----------
     Manski, C. F. (1989). Anatomy of the selection problem. Journal of Human Resources 24, 343-360.
+    doi:10.2307/145818
 
     Examples
     --------
@@ -146,6 +154,9 @@ def paired_manski_bounds(
 ) -> PairedBounds:
     """Bounds of a paired difference that assume nothing about missing answers.
 
+    Use it beside a paired difference with missing answers. Not as an interval, since sampling error is not in
+    it; `paired_tipping_point` says when a conclusion would fail.
+
     Parameters
     ----------
     first, second : array_like, shape (n,)
@@ -156,6 +167,14 @@ def paired_manski_bounds(
     Returns
     -------
     PairedBounds
+
+    Notes
+    -----
+    The missing answers of the first all at the worst and of the second all at the best score, and the reverse.
+
+    References
+    ----------
+    Manski, C. F. (1989). Journal of Human Resources 24, 343-360. doi:10.2307/145818
 
     Examples
     --------
@@ -201,9 +220,11 @@ def imbens_manski(
 ) -> Interval:
     r"""Interval that covers the value itself, which lies somewhere between two estimated bounds.
 
+    Use it where an answer is bounded and its value, not the range, is asked for. Not near a ceiling or for few
+    families, as it is normal theory; the limits of `manski_bounds` by `family_interval` cover that.
+
     Shorter than running from the lower limit of the lower to the upper limit of the upper bound, which
-    covers the whole range. Normal theory: not near a ceiling or for few families; use the limits of the
-    bounds' family intervals there.
+    covers the whole range.
 
     Parameters
     ----------
@@ -256,6 +277,9 @@ def imbens_manski(
 def tipping_point(n_missing: int, holds: Callable[[int], bool]) -> int | None:
     """Smallest number of missing answers that must be wrong, the rest right, for a conclusion to fail.
 
+    Use it for any conclusion that is a function of the number wrong. Not for a paired comparison, which
+    `paired_tipping_point` covers.
+
     Parameters
     ----------
     n_missing : int
@@ -268,6 +292,14 @@ def tipping_point(n_missing: int, holds: Callable[[int], bool]) -> int | None:
     int or None
         None, the strongest statement, where the conclusion stands with all of them wrong; 0 where it does
         not stand even with all of them right. `paired_tipping_point` is the same for paired scores.
+
+    Notes
+    -----
+    The smallest k at which ``holds(k)`` is false, by trying k = 0, 1, ...
+
+    References
+    ----------
+    Manski, C. F. (1989). Journal of Human Resources 24, 343-360. doi:10.2307/145818
 
     Examples
     --------
@@ -290,6 +322,9 @@ def enough_answered(
 ) -> Completeness:
     """Whether enough items and families were answered for a headline number: the 80 % rule.
 
+    Use it before a headline number or a rank is given. Not to correct for what is missing: `manski_bounds` and
+    `tipping_point` say what that could change.
+
     Parameters
     ----------
     n_answered, n_planned : int
@@ -303,6 +338,14 @@ def enough_answered(
     -------
     Completeness
         A model with no results is not enough, and not 0.
+
+    Notes
+    -----
+    Answered over planned items, and families with an answer over planned families, both at least `minimum`.
+
+    References
+    ----------
+    Manski, C. F. (1989). Journal of Human Resources 24, 343-360. doi:10.2307/145818
 
     Examples
     --------

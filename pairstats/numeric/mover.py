@@ -28,8 +28,8 @@ def mover_difference(
 ) -> EstimateInterval:
     r"""Interval for a difference from two separate intervals (method of variance estimates recovery).
 
-    For rates on *different* families, such as a flip rate and that of a control arm. On the same families it
-    ignores the pairing: use `family_interval` on the family differences.
+    Use it for rates on different families, such as a flip rate and that of a control arm. Not on the same
+    families, whose pairing it ignores; `family_interval` on the family differences covers that.
 
     Parameters
     ----------

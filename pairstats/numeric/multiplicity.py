@@ -26,6 +26,9 @@ METHODS = {
 def holm(p_values: ArrayLike) -> Floats:
     r"""Holm's step-down adjustment: strong control of the familywise error, whatever the dependence.
 
+    Use it for a registered family of contrasts: it needs no assumption. Not for a screen of many categories,
+    where `adjust` with "bh" says how many finds may be false; for all pairs of systems `shaffer` finds more.
+
     Parameters
     ----------
     p_values : array_like, shape (k,)
@@ -40,6 +43,10 @@ def holm(p_values: ArrayLike) -> Floats:
     ------
     PairstatsError
         As in `adjust`.
+
+    Notes
+    -----
+    Sorted p-values times m, m - 1, ..., 1, then the running maximum, at most 1.
 
     References
     ----------
@@ -59,7 +66,11 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def adjust(p_values: ArrayLike, method: str = "holm") -> Floats:
-    """Adjust p-values by a named method of `statsmodels.stats.multitest.multipletests`.
+    r"""Adjust p-values by a named method of `statsmodels.stats.multitest.multipletests`.
+
+    Use it for several tests that share one error rate, registered together. Not for all pairs of systems at
+    once, where `shaffer` and `all_pairs` use more; nor for confidence limits, which `simultaneous_intervals`
+    covers.
 
     Parameters
     ----------
@@ -78,6 +89,19 @@ def adjust(p_values: ArrayLike, method: str = "holm") -> Floats:
     ------
     PairstatsError
         If a p-value is NaN or outside [0, 1] (positions are named), or the method is unknown.
+
+    Notes
+    -----
+    With sorted p-values :math:`p_{(1)} \le \dots \le p_{(m)}`: "holm" :math:`\max_{j \le i} (m - j + 1)
+    p_{(j)}`, "hochberg" :math:`\min_{j \ge i} (m - j + 1) p_{(j)}`, "bonferroni" :math:`m p`, "bh"
+    :math:`\min_{j \ge i} m p_{(j)} / j`; at most 1. The first three keep the familywise error, "bh" the false
+    discovery rate.
+
+    References
+    ----------
+    Hochberg, Y. (1988). Biometrika 75, 800-802. doi:10.1093/biomet/75.4.800
+    Benjamini, Y. & Hochberg, Y. (1995). Journal of the Royal Statistical Society B 57, 289-300.
+    doi:10.1111/j.2517-6161.1995.tb02031.x
 
     Examples
     --------

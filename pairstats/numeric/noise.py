@@ -16,6 +16,7 @@ from pairstats.numeric.copies import answer_rows
 from pairstats.numeric.exact import SignFlipTest, sign_flip
 from pairstats.numeric.family import Kind, family_interval
 from pairstats.numeric.flips import answer_tally
+from pairstats.numeric.mover import mover_difference
 from pairstats.numeric.shares import Share, family_share
 
 FloatArray = NDArray[np.float64]
@@ -61,7 +62,8 @@ def excess_disagreement(
     r"""Effect of the presentation on the answer: between-presentation less within-presentation disagreement.
 
     Use it before a flip rate is read as an effect of wording: at any temperature repeats of one wording
-    differ too. Without repeats, contrast with a control arm (`control_excess`).
+    differ too. Not without repeats, where a control arm is the floor
+    (`control_excess`).
 
     Parameters
     ----------
@@ -82,6 +84,11 @@ def excess_disagreement(
     presentations of the share of differing pairs of replies, both over presentations with two or more
     replies. Their difference is unbiased for half the mean squared distance of the answer probabilities,
     for 0/1 answers :math:`\overline{(\theta_u - \theta_v)^2} \ge 0`.
+
+    References
+    ----------
+    Hayes, A. F. & Krippendorff, K. (2007). Communication Methods and Measures 1, 77-89.
+    doi:10.1080/19312450709336664
 
     Examples
     --------
@@ -187,8 +194,8 @@ def control_excess(
 ) -> ControlExcess:
     r"""Flip rate beyond that of a control arm, such as swaps of names within one group.
 
-    Use it where there are no repeats. "About the same" needs a margin: compare the limits at
-    ``confidence_level=0.90`` with it.
+    Use it where there are no repeats. Not with repeats, where `excess_disagreement` needs no
+    second arm. "About the same" needs a margin: compare the limits at ``confidence_level=0.90`` with it.
 
     Parameters
     ----------
@@ -208,13 +215,12 @@ def control_excess(
 
     Notes
     -----
-    MOVER: :math:`d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
-    :math:`d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`.
+    :math:`\bar f - \bar c`, of the same families by `family_interval` of their differences on [-1, 1], of
+    different ones by `mover_difference`.
 
     References
     ----------
-    Zou GY, Donner A (2008). Construction of confidence limits about effect measures: a general approach.
-    Stat Med 27:1693-1702. doi:10.1002/sim.3095.
+    Zou, G. Y. & Donner, A. (2008). Statistics in Medicine 27, 1693-1702. doi:10.1002/sim.3095
 
     Examples
     --------
@@ -247,8 +253,8 @@ def control_excess(
         found, test = family_interval(gaps, bounds=(-1, 1), **options), sign_flip(gaps)
         low, high, method = found.low, found.high, found.method
     else:
-        low = difference - math.hypot(rates[0] - one.low, two.high - rates[1])
-        high = difference + math.hypot(one.high - rates[0], rates[1] - two.low)
+        joined = mover_difference(rates[0], one, rates[1], two)
+        low, high = joined.low, joined.high
     return ControlExcess(
         difference, low, high, *rates, test, first_used.size, second_used.size, dropped, method
     )

@@ -11,24 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtr
+from scipy.special import ndtr, ndtri
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_bounds, check_level
-from pairstats.numeric.dirichlet import dirichlet_mean_cdf
 from pairstats.numeric.discordant import mcnemar
 from pairstats.numeric.exact import sign_flip
-from pairstats.numeric.family import family_interval
+from pairstats.numeric.family_margins import FAMILY_METHODS, SCORES, FamilyGaps
 from pairstats.numeric.intervals import paired_difference_interval, tango_statistic
-from pairstats.numeric.sandwich import cr2_interval
 from pairstats.numeric.signsum import as_p
 
 Floats = NDArray[np.float64]
 
 DEFAULT_ALPHA = {"superiority": 0.05, "noninferiority": 0.025, "equivalence": 0.05}
 """Two-sided, one-sided, and on each side."""
-
-FAMILY_METHODS = ("family-cp", "family-jeffreys", "t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,8 @@ def margin_test(
 ) -> MarginTest:
     r"""Test a claim about the difference of two shares on independent items, from the four counts.
 
-    With copies, variants or repeats of an item use `family_margin_test`.
+    Use it for a claim that was fixed before the outcomes, on independent items. Not with copies, variants or
+    repeats of an item, which `family_margin_test` covers.
 
     Parameters
     ----------
@@ -124,6 +121,7 @@ def margin_test(
     References
     ----------
     Tango, T. (1998). Statistics in Medicine 17, 891-908.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B
 
     Examples
     --------
@@ -186,6 +184,9 @@ def family_margin_test(
 ) -> MarginTest:
     r"""Test a claim about a mean difference over families.
 
+    Use it for a claim against a margin that was fixed before the outcomes. Not for single items, where
+    `margin_test` is the one referees know; "not significant" in `sign_flip` is no equivalence.
+
     Parameters
     ----------
     differences : array_like, shape (G,)
@@ -196,10 +197,12 @@ def family_margin_test(
         In the unit of the differences; for equivalence also (how much worse, how much better).
     sizes : array_like, shape (G,), optional
         Number of decisions behind each difference; the claim is then about the item-weighted mean.
-    method : {"family-cp", "family-jeffreys", "t"}
+    method : {"family-cp", "family-jeffreys", "t", "obuchowski", "durkalski", "yang"}
         "family-cp": for registered claims; its limits hold near a ceiling and with few families.
         "family-jeffreys": shorter, holds its level on average. "t": cluster-robust t, two one-sided t
-        tests; for differences without a known range and many families.
+        tests; for differences without a known range and many families. The others are score tests for
+        comparison with clinical papers, from about 20 families that differ: the chi-square forms of
+        `clustered_mcnemar` with the margin in place of 0.
     alpha : float, optional
         As in `margin_test`.
     bounds : (float, float)
@@ -219,9 +222,22 @@ def family_margin_test(
         If differences are not finite or outside `bounds`, the margin does not fit the claim, or "t" is
         asked of families that do not vary.
 
+    Notes
+    -----
+    The claim holds where the interval, at 1 - alpha for superiority and 1 - 2 alpha otherwise, lies beyond the
+    margin. Score forms at a difference :math:`\delta_0`, with family totals :math:`d_i` of :math:`n_i`
+    decisions: "obuchowski" :math:`\sum (d_i - n_i \delta_0) / \sqrt{\frac{G}{G-1} \sum (d_i - n_i
+    \delta_0)^2}`; "yang" the same with the mean of this sum of squares and that at the estimate;
+    "durkalski" :math:`\sum (d_i/n_i - \delta_0) / \sqrt{\sum (d_i/n_i - \delta_0)^2}`, family-weighted.
+    Durkalski et al. (2003) take the spread about the estimate, which is "t" on family means with a normal
+    quantile; Yang et al. (2012) compare further forms, with an estimated intra-family correlation.
+
     References
     ----------
-    Berger, R. L. & Hsu, J. C. (1996). Statistical Science 11, 283-319.
+    Berger, R. L. & Hsu, J. C. (1996). Statistical Science 11, 283-319. doi:10.1214/ss/1032280304
+    Durkalski, V. L., Palesch, Y. Y., Lipsitz, S. R. & Rust, P. F. (2003). Statistics in Medicine 22, 279-290.
+    doi:10.1002/sim.1385
+    Yang, Z., Sun, X. & Hardin, J. W. (2012). Computational Statistics & Data Analysis 56, 1301-1320.
 
     Examples
     --------
@@ -235,15 +251,16 @@ def family_margin_test(
     reach = (-math.inf, math.inf) if method == "t" else check_bounds(values, bounds)
     level, ends = _asked(claim, margin, alpha, reach)
     coverage = 1 - level if claim == "superiority" else 1 - 2 * level
-    families = _Families(values, counts, method, reach, pseudo_size)
+    families = FamilyGaps(values, counts, method, reach, pseudo_size)
     low, high = families.limits(coverage)
     p_lower, p_upper = families.tail(ends[0], below=True), families.tail(ends[1], below=False)
-    estimate = float(counts @ values / counts.sum())
+    estimate = families.estimate
     if claim == "superiority" and ends[0] == 0.0:
-        flip = sign_flip(values * counts)
+        totals = values if method == "durkalski" else values * counts
+        flip = sign_flip(totals)
         statistic: float | None = flip.statistic
         p_value = flip.p_value
-        p_lower = sign_flip(values * counts, alternative="greater").p_value
+        p_lower = sign_flip(totals, alternative="greater").p_value
         established = p_value <= level and flip.statistic > 0
         attainable = 2.0 ** (1 - values.size) <= level
         method = f"exact sign-flip, {method} limits"
@@ -252,11 +269,15 @@ def family_margin_test(
         if method == "t":
             nearer = ends[1] if claim == "equivalence" and p_upper > p_lower else ends[0]
             statistic = families.t(nearer)[0] * (1 if nearer == ends[0] else -1)
+        elif method in SCORES:
+            statistic = families.z(ends[0])
+            if claim == "equivalence":
+                statistic = min(statistic, -families.z(ends[1]))
         p_value = _claim_p(claim, p_lower, p_upper)
         established = _within(low, high, ends)
         best = np.full(values.size, reach[1] if claim == "superiority" else 0.0)
         attainable = method == "t" or _within(
-            *_Families(best, counts, method, reach, pseudo_size).limits(coverage), ends
+            *FamilyGaps(best, counts, method, reach, pseudo_size).limits(coverage), ends
         )
     return MarginTest(
         claim=claim,
@@ -279,6 +300,9 @@ def family_margin_test(
 def noninferiority_nobs(margin: float, *, alpha: float = 0.025, method: str = "tango") -> int:
     r"""Fewest items, or families, with which two systems that never differ can be shown non-inferior.
 
+    Use it before a margin is registered. Not for power against a real difference, which `paired_family_power`
+    simulates.
+
     With fewer, equal systems cannot establish the claim whatever the data: it should not be registered.
 
     Parameters
@@ -290,6 +314,20 @@ def noninferiority_nobs(margin: float, *, alpha: float = 0.025, method: str = "t
     method : {"tango", "family-cp"}
         "tango" counts independent items: :math:`n > z^2 (1 - M) / M`. "family-cp" counts families of equal
         size: :math:`G > \log\alpha / \log(1 - M)`.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    "tango": with no discordant item the lower limit is :math:`-z^2 / (n + z^2)`. "family-cp": the lower limit
+    of G equal families is :math:`\alpha^{1/G} - 1`.
+
+    References
+    ----------
+    Tango, T. (1998). Statistics in Medicine 17, 891-908.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B
 
     Examples
     --------
@@ -338,60 +376,3 @@ def _claim_p(claim: str, p_lower: float, p_upper: float) -> float:
     if claim == "superiority":
         return min(1.0, 2 * p_lower)
     return max(p_lower, p_upper) if claim == "equivalence" else p_lower
-
-
-@dataclass(frozen=True, slots=True)
-class _Families:
-    """Family differences with the rule that makes limits and tails from them."""
-
-    values: Floats
-    sizes: Floats
-    method: str
-    bounds: tuple[float, float]
-    pseudo_size: float | None
-
-    def limits(self, level: float) -> tuple[float, float]:
-        if self.method == "t":
-            found = cr2_interval(self.values, sizes=self.sizes, confidence_level=level)
-            return found.low, found.high
-        interval = family_interval(
-            self.values,
-            sizes=self.sizes,
-            kind="cp" if self.method == "family-cp" else "jeffreys",
-            bounds=self.bounds,
-            confidence_level=level,
-            pseudo_size=self.pseudo_size,
-        )
-        return interval.low, interval.high
-
-    def t(self, end: float) -> tuple[float, float]:
-        """Statistic t against an end, and its degrees of freedom."""
-        found = cr2_interval(self.values, sizes=self.sizes)
-        if not found.std_error > 1e-12 * max(1.0, float(np.abs(self.values).max())):
-            raise PairstatsError(
-                "The families must differ from each other for a t test, but all have the same difference "
-                f"({self.values[0]:g}). Use method='family-cp', which needs the range of a difference."
-            )
-        return (float(self.sizes @ self.values / self.sizes.sum()) - end) / found.std_error, found.df
-
-    def tail(self, end: float, *, below: bool) -> float:
-        """One-sided p-value against an end: the level at which the limit reaches it."""
-        if not math.isfinite(end):
-            return 1.0
-        if self.method == "t":
-            t, df = self.t(end)
-            return float(stdtr(df, -t if below else t))
-        values, weights, sizes = self._with_pseudo(below=below)
-        return float(dirichlet_mean_cdf(end if below else -end, values, weights, sizes))
-
-    def _with_pseudo(self, *, below: bool) -> tuple[Floats, Floats, Floats]:
-        """Families and pseudo-families for the lower limit; mirrored for the upper one."""
-        cp = self.method == "family-cp"
-        pseudo = self.pseudo_size or float(self.sizes.max() if cp else self.sizes.mean())
-        worst, best = self.bounds if below else (-self.bounds[1], -self.bounds[0])
-        ends, weight = ([worst], 1.0) if cp else ([worst, best], 0.5)
-        return (
-            np.concatenate([self.values if below else -self.values, ends]),
-            np.concatenate([np.ones(self.values.size), [weight] * len(ends)]),
-            np.concatenate([self.sizes, [pseudo] * len(ends)]),
-        )

@@ -38,6 +38,8 @@ class TableTest:
     method : {"chi2", "exact", "monte-carlo"}
     mc_error : float or None
         Standard error of a Monte-Carlo p-value, otherwise None.
+    seed : int or None
+        Of the exchanges that were drawn; None where none were.
     """
 
     statistic: float
@@ -46,6 +48,7 @@ class TableTest:
     n_informative: int
     method: str
     mc_error: float | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ def stuart_maxwell(
 ) -> TableTest:
     r"""Test whether two systems use each of k classes equally often on the same items.
 
-    For independent pairs; with copies of an item use `paired_class_test` and name the families.
+    Use it for independent pairs. Not with copies of an item, which `paired_class_test` covers with families
+    named.
 
     Parameters
     ----------
@@ -111,8 +115,8 @@ def stuart_maxwell(
 
     References
     ----------
-    Stuart, A. (1955). Biometrika 42, 412-416.
-    Maxwell, A. E. (1970). British Journal of Psychiatry 116, 651-655.
+    Stuart, A. (1955). Biometrika 42, 412-416. doi:10.1093/biomet/42.3-4.412
+    Maxwell, A. E. (1970). British Journal of Psychiatry 116, 651-655. doi:10.1192/bjp.116.535.651
 
     Examples
     --------
@@ -133,8 +137,17 @@ def bowker(
 ) -> TableTest:
     r"""Test whether two systems move items between each two classes equally often in both directions.
 
-    It asks more than `stuart_maxwell`: the classes may be used equally often and yet differ here. For
-    independent pairs; parameters, returns and raises as there.
+    Use it to ask which moves are lopsided: the classes may be used equally often and yet differ here. Not with
+    copies of an item, which `paired_class_test` covers, nor for equal use alone (`stuart_maxwell`).
+
+    Parameters
+    ----------
+    table, method, empty_cell, n_resamples, rng
+        As in `stuart_maxwell`.
+
+    Returns
+    -------
+    TableTest
 
     Notes
     -----
@@ -145,6 +158,7 @@ def bowker(
     References
     ----------
     Bowker, A. H. (1948). Journal of the American Statistical Association 43, 572-574.
+    doi:10.1080/01621459.1948.10483284
 
     Examples
     --------
@@ -166,6 +180,9 @@ def paired_class_test(
     rng: Any = None,
 ) -> ClassTest:
     r"""Compare the classes that two systems gave to the same items, with families exchanged whole.
+
+    Use it for behaviour classes of two systems, with or without copies. Not for right and wrong, which
+    `sign_flip` covers; for more than two systems adjust the pairs by `holm`.
 
     Parameters
     ----------
@@ -197,6 +214,12 @@ def paired_class_test(
     d_f^\top)^- (\sum d_f)`, whose covariance is that of exchanged labels. On families of one item it is the
     chi-square of `stuart_maxwell` or `bowker`.
 
+    References
+    ----------
+    Stuart, A. (1955). Biometrika 42, 412-416. doi:10.1093/biomet/42.3-4.412
+    Bowker, A. H. (1948). Journal of the American Statistical Association 43, 572-574.
+    doi:10.1080/01621459.1948.10483284
+
     Examples
     --------
     >>> test = paired_class_test(["ask", "ask", "guess", "ask", "ask"], ["guess"] * 4 + ["refuse"])
@@ -220,6 +243,7 @@ def paired_class_test(
         n_informative=found.n_informative,
         method=found.method,
         mc_error=found.mc_error,
+        seed=found.seed,
         classes=labels,
         table=tuple(map(tuple, table.tolist())),
         shift=tuple(shares.tolist()),
@@ -275,7 +299,7 @@ def _flip_test(rows: Floats, method: str | None, n_resamples: int, rng: Any) -> 
     root = _root_inverse(covariance)[0]
     values = ((flips.sums @ root) ** 2).sum(axis=1)
     p = as_p(float(flips.p_value(values, statistic)))
-    return TableTest(statistic, df, p, len(informative), flips.method, flips.mc_error(p))
+    return TableTest(statistic, df, p, len(informative), flips.method, flips.mc_error(p), flips.seed)
 
 
 def _quadratic(total: Floats, covariance: Floats) -> tuple[float, int]:

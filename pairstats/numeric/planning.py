@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count, check_alternative
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import family_interval
 from pairstats.numeric.intervals import clopper_pearson, zero_event_nobs
@@ -53,6 +53,8 @@ class SimulatedPower:
     mc_error : float
         Monte-Carlo standard error.
     n_simulations : int
+    seed : int or None
+        Derived from the numbers of the design, or the one given; None where a generator was given.
     """
 
     power: float
@@ -60,6 +62,7 @@ class SimulatedPower:
     high: float
     mc_error: float
     n_simulations: int
+    seed: int | None = None
 
 
 def paired_family_power(
@@ -77,6 +80,8 @@ def paired_family_power(
     rng: Any = None,
 ) -> SimulatedPower:
     r"""Power of a comparison of two systems on families of copies, by simulation.
+
+    Use it for designs with families of copies. Not for single items, whose power `mcnemar_power` has exactly.
 
     With equal probabilities and no margin it is the size of the test.
 
@@ -107,6 +112,15 @@ def paired_family_power(
     -------
     SimulatedPower
 
+    Notes
+    -----
+    The share of simulated studies in which the claim is made; families from a Dirichlet-multinomial law with
+    correlation `icc`, or all-or-none.
+
+    References
+    ----------
+    Gonen, M. (2004). Statistics in Medicine 23, 2283-2294. doi:10.1002/sim.1768
+
     Examples
     --------
     >>> found = paired_family_power(40, 2, 0.25, 0.05, icc=0.3, n_simulations=200)
@@ -121,7 +135,7 @@ def paired_family_power(
         raise PairstatsError(f"`icc` must lie in [0, 1], but got {icc!r}. Pass a correlation.")
     decide = decision if callable(decision) else _decision(decision, margin, alpha)
     design = [families, m, *shares, icc, margin, alpha]
-    generator = np.random.default_rng(derived_seed([design]) if rng is None else rng)
+    generator, seed = seeded([design], rng)
     known: dict[bytes, bool] = {}  # studies with the same families of each kind have one answer
     claims = 0
     for _ in range(studies):
@@ -133,11 +147,15 @@ def paired_family_power(
         claims += known[key]
     share = claims / studies
     limits = clopper_pearson(claims, studies)
-    return SimulatedPower(share, limits.low, limits.high, math.sqrt(share * (1 - share) / studies), studies)
+    error = math.sqrt(share * (1 - share) / studies)
+    return SimulatedPower(share, limits.low, limits.high, error, studies, seed)
 
 
 def families_needed(n_pairs: int, *, copies: int, icc: float) -> FamilyCount:
     r"""Families of copies that are worth a number of independent pairs.
+
+    Use it to turn a number of independent pairs into families of copies. Not for power itself, which
+    `paired_family_power` simulates.
 
     Parameters
     ----------
@@ -151,6 +169,11 @@ def families_needed(n_pairs: int, *, copies: int, icc: float) -> FamilyCount:
     Returns
     -------
     FamilyCount
+
+    Notes
+    -----
+    :math:`\lceil n (1 + (m - 1) \rho) / m \rceil` for m copies with correlation :math:`\rho` of their
+    differences.
 
     References
     ----------
@@ -170,12 +193,27 @@ def families_needed(n_pairs: int, *, copies: int, icc: float) -> FamilyCount:
 def families_for_bound(bound: float, *, confidence_level: float = 0.95) -> int:
     r"""Families that must all pass for the lower limit of the success rate to reach a bound.
 
+    Use it to plan a claim such as "at least 98 %". Not where some may fail: then simulate, or see
+    `family_interval` for what a result would give.
+
     Parameters
     ----------
     bound : float
         Lower limit that is wanted, in (0, 1).
     confidence_level : float
         Of the one-sided limit; 0.975 for the limit that stands beside two-sided 95 % intervals.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    :math:`\lceil \log \alpha / \log b \rceil`, since G passes of G have the lower limit :math:`\alpha^{1/G}`.
+
+    References
+    ----------
+    Hanley, J. A. & Lippman-Hand, A. (1983). JAMA 249, 1743-1745. doi:10.1001/jama.1983.03330370053031
 
     Examples
     --------
@@ -190,7 +228,27 @@ def families_for_bound(bound: float, *, confidence_level: float = 0.95) -> int:
 def smallest_sign_flip_p(n_families: int, *, alternative: str = "two-sided") -> float:
     """Smallest p-value that the exact sign-flip test can give: all families in one direction.
 
+    Use it before a test is planned on few families. Not for what was found, where `sign_flip` gives the floor
+    of the families that differ.
+
     Below 6 families that differ no two-sided p of .05 exists, whatever the data.
+
+    Parameters
+    ----------
+    n_families : int
+    alternative : {"two-sided", "less", "greater"}
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    :math:`2^{1 - G}` two-sided, :math:`2^{-G}` one-sided.
+
+    References
+    ----------
+    Canay, I. A., Romano, J. P. & Shaikh, A. M. (2017). Econometrica 85, 1013-1030. doi:10.3982/ECTA13081
 
     Examples
     --------

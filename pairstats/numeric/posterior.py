@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_bounds, check_level
 from pairstats.numeric.dirichlet import dirichlet_mean_cdf, dirichlet_mean_quantile, merged
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 from pairstats.numeric.family import PSEUDO_WEIGHT
 
 Floats = NDArray[np.float64]
@@ -135,6 +135,9 @@ def family_posterior(
 ) -> FamilyPosterior:
     r"""Bayesian bootstrap posterior of a mean of family scores.
 
+    Use it for a posterior without a model of the scores. Not for a guarantee on repetition, which
+    `family_interval` gives from the same weights.
+
     Parameters
     ----------
     scores : array_like, shape (G,)
@@ -189,11 +192,11 @@ def probability_better(
     bounds: tuple[float, float] = (-1.0, 1.0),
     prior: str = "jeffreys",
 ) -> ProbabilityBetter:
-    """Posterior probability that A is better than B by at least delta.
+    r"""Posterior probability that A is better than B by at least delta.
 
-    A description, not a test: near .975 it says about what a one-sided p of .025 does, and it has no
-    guarantee on repetition. For a registered claim use `pairstats.numeric.sign_flip` or the limits of
-    `pairstats.numeric.family_interval`.
+    Use it to describe a comparison to readers who ask how sure. Not for a registered claim: near .975 it says
+    about what a one-sided p of .025 does, without a guarantee on repetition; `pairstats.numeric.sign_flip` and
+    `pairstats.numeric.family_interval` cover that.
 
     Parameters
     ----------
@@ -210,6 +213,15 @@ def probability_better(
     Returns
     -------
     ProbabilityBetter
+
+    Notes
+    -----
+    :math:`P(\sum D_i n_i d_i / \sum D_i n_i \ge \delta)` with the Dirichlet weights of `family_posterior`,
+    exact.
+
+    References
+    ----------
+    Rubin, D. B. (1981). Annals of Statistics 9, 130-134. doi:10.1214/aos/1176345338
 
     Examples
     --------
@@ -231,6 +243,33 @@ def probability_better(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PosteriorDraws:
+    """Draws from a posterior.
+
+    Attributes
+    ----------
+    values : ndarray, shape (B,) or (B, ...)
+        The statistic under each draw of the weights.
+    n_resamples : int
+    seed : int or None
+        Derived from the totals, or the one given; None where a generator was given.
+    """
+
+    values: Floats
+    n_resamples: int
+    seed: int | None
+
+    def quantile(self, q: float) -> Floats:
+        """Quantile of the statistic; a limit of a credible interval."""
+        return np.quantile(self.values, q, axis=0, method="inverted_cdf")
+
+    def at_least(self, value: float) -> Floats:
+        """Share of draws in which the statistic is at least a value."""
+        share: Floats = np.mean(self.values >= value, axis=0)
+        return share
+
+
 def bayesian_bootstrap(
     totals: ArrayLike,
     statistic: Callable[[Floats], ArrayLike],
@@ -238,10 +277,11 @@ def bayesian_bootstrap(
     ends: ArrayLike | None = None,
     n_resamples: int = 10_000,
     rng: Any = None,
-) -> Floats:
-    """Draws from the posterior of any function of weighted family totals.
+) -> PosteriorDraws:
+    r"""Draws from the posterior of any function of weighted family totals.
 
-    For quantities without a closed form: a difference of two ratios, a smaller-of-two, a rank.
+    Use it for quantities without a closed form: a difference of two ratios, a smaller-of-two, a rank. Not for a
+    mean of family scores, whose law `family_posterior` has exactly.
 
     Parameters
     ----------
@@ -258,13 +298,22 @@ def bayesian_bootstrap(
 
     Returns
     -------
-    ndarray
-        One row a draw; quantiles of it are limits, shares of it probabilities.
+    PosteriorDraws
+        ``values`` with one row a draw; ``quantile(q)`` gives limits, ``at_least(x)`` probabilities.
+
+    Notes
+    -----
+    Weights are Dirichlet: 1 for each family and 1/2 for each of the pseudo-families in `ends`; the statistic is
+    taken of :math:`\sum_i D_i s_i` for every draw.
+
+    References
+    ----------
+    Rubin, D. B. (1981). Annals of Statistics 9, 130-134. doi:10.1214/aos/1176345338
 
     Examples
     --------
     >>> draws = bayesian_bootstrap([[1, 2], [2, 2], [2, 2], [0, 2]], lambda t: t[:, 0] / t[:, 1], rng=1)
-    >>> draws.shape, bool(0.6 < draws.mean() < 0.65)
+    >>> draws.values.shape, bool(0.6 < draws.values.mean() < 0.65)
     ((10000,), True)
     """
     table = np.asarray(totals, dtype=np.float64)
@@ -285,7 +334,8 @@ def bayesian_bootstrap(
         table = np.vstack([table, pair])
         shapes = np.append(shapes, [PSEUDO_WEIGHT["jeffreys"]] * 2)
     order = np.lexsort(table.T)  # so that the order of the families does not matter
-    generator = np.random.default_rng(derived_seed(table) if rng is None else rng)
+    generator, seed = seeded(table, rng)
     weights = generator.standard_gamma(shapes[order], (draws, len(table)))
     weights /= weights.sum(axis=1, keepdims=True)
-    return np.asarray(statistic(weights @ table[order]), dtype=np.float64)
+    values = np.asarray(statistic(weights @ table[order]), dtype=np.float64)
+    return PosteriorDraws(values, draws, seed)

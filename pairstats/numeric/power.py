@@ -49,8 +49,9 @@ def mcnemar_power(
 ) -> float:
     r"""Power of McNemar's two-sided test, over all numbers of discordant pairs.
 
-    For independent pairs. With families divide `n` by the design effect (`families_needed`), or simulate
-    (`paired_family_power`). With equal probabilities it is the size of the test.
+    Use it for independent pairs. Not with families as it is: divide `n` by the design effect
+    (`families_needed`), or simulate (`paired_family_power`). With equal probabilities it is the size of the
+    test.
 
     Parameters
     ----------
@@ -101,6 +102,9 @@ def mcnemar_sample_size(
     method: str = "exact",
 ) -> SampleSize:
     r"""Independent pairs needed to find a difference with McNemar's two-sided test.
+
+    Use it to plan a comparison on independent items. Not with families of copies, for which `families_needed`
+    converts it and `paired_family_power` simulates.
 
     Parameters
     ----------
@@ -177,7 +181,8 @@ def minimal_detectable_difference(
 ) -> float | None:
     r"""Smallest difference of two paired shares that n pairs find with the wanted power.
 
-    State it before ranking systems: what is smaller cannot be told apart.
+    Use it before ranking systems: what is smaller cannot be told apart. Not as a margin, which is a matter of
+    what matters; `noninferiority_nobs` covers that.
 
     Parameters
     ----------
@@ -196,6 +201,15 @@ def minimal_detectable_difference(
     -------
     float or None
         None where even the largest difference, the discordance itself, is not found.
+
+    Notes
+    -----
+    The smallest :math:`\delta` at which `mcnemar_power` with shares :math:`(\psi \pm \delta) / 2` reaches the
+    wanted power, with n divided by the design effect.
+
+    References
+    ----------
+    Connor, R. J. (1987). Biometrics 43, 207-211. doi:10.2307/2531961
 
     Examples
     --------

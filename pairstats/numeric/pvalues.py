@@ -41,6 +41,26 @@ class MonteCarloP:
 def mc_p_value(b: int, n: int, *, confidence_level: float = 0.95) -> MonteCarloP:
     """P-value from `b` of `n` random arrangements at least as extreme as the data.
 
+    Use it for a test of your own with random arrangements. Not where all arrangements can be listed: then count
+    them, as `sign_flip` does.
+
+    Parameters
+    ----------
+    b : int
+        Arrangements at least as extreme as the data.
+    n : int
+        Arrangements drawn.
+    confidence_level : float, default 0.95
+        Of the interval for the p-value that all arrangements would give.
+
+    Returns
+    -------
+    MonteCarloP
+
+    Notes
+    -----
+    :math:`(b + 1) / (n + 1)`, never 0.
+
     References
     ----------
     Phipson B, Smyth GK (2010). Permutation p-values should never be zero. Stat Appl Genet Mol Biol
@@ -67,10 +87,33 @@ def mc_p_value(b: int, n: int, *, confidence_level: float = 0.95) -> MonteCarloP
 
 
 def bootstrap_p_value(replicates: ArrayLike, *, null: float = 0.0) -> float:
-    """Two-sided p-value by inversion: the smallest alpha whose percentile interval excludes `null`.
+    r"""Two-sided p-value by inversion: the smallest alpha whose percentile interval excludes `null`.
 
-    ``min(1, 2 min(#{t <= null} + 1, #{t >= null} + 1) / (B + 1))``. It inherits the faults of the
-    percentile interval (measured size .11 at 10 families) and is not for registered tests.
+    Use it only to say what a percentile interval says, in the words of a test. Not for a registered claim;
+    `sign_flip` is exact there.
+
+    It inherits the faults of the percentile interval (measured size .11 at 10 families).
+
+    Parameters
+    ----------
+    replicates : array_like of float, shape (B,)
+        The statistic on each resample.
+    null : float, default 0
+        Value that is tested.
+
+    Returns
+    -------
+    float
+        In (0, 1].
+
+    Notes
+    -----
+    :math:`\min(1, 2 \min(\#\{t^* \le t_0\} + 1, \#\{t^* \ge t_0\} + 1) / (B + 1))`.
+
+    References
+    ----------
+    Davison, A. C. & Hinkley, D. V. (1997). Bootstrap Methods and their Application.
+    doi:10.1017/CBO9780511802843
 
     Examples
     --------

@@ -33,6 +33,8 @@ class RankIntervals:
         Whether the system of the row is shown to be better than that of the column.
     confidence_level : float
     method : str
+    seed : int or None
+        Of the draw; None where nothing was drawn.
     """
 
     best: NDArray[np.int64]
@@ -41,6 +43,7 @@ class RankIntervals:
     better: Flags
     confidence_level: float
     method: str
+    seed: int | None = None
 
 
 def rank_intervals(
@@ -54,6 +57,9 @@ def rank_intervals(
     rng: Any = None,
 ) -> RankIntervals:
     r"""Best and worst rank that each of k systems may have, instead of one rank that looks like data.
+
+    Use it in place of a rank column. Not for how large a difference is, which `simultaneous_intervals`
+    covers, nor for two systems (`sign_flip`).
 
     Parameters
     ----------
@@ -108,22 +114,42 @@ def rank_intervals(
         )
     table = as_systems(scores)
     if method in SIMULTANEOUS:
-        better = _by_intervals(table, sizes, method, bounds, level, n_resamples, rng)
+        better, seed = _by_intervals(table, sizes, method, bounds, level, n_resamples, rng)
     else:
         tests = all_pairs(table, sizes=sizes, method=method, n_resamples=n_resamples, rng=rng)
-        better = tests.better(1 - level)
+        better, seed = tests.better(1 - level), tests.seed
     best, worst = rank_bounds(better)
     weights = None if sizes is None else as_scores("sizes", sizes)
-    return RankIntervals(best, worst, np.average(table, axis=0, weights=weights), better, level, method)
+    estimate = np.average(table, axis=0, weights=weights)
+    return RankIntervals(best, worst, estimate, better, level, method, seed)
 
 
 def rank_bounds(better: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Best and worst rank of each system from what was shown.
 
+    Use it on verdicts of any kind that hold together. Not on unadjusted tests, whose errors add up:
+    `rank_intervals` makes the verdicts as well.
+
     Parameters
     ----------
     better : array_like of bool, shape (k, k)
         Whether the system of the row is shown to be better than that of the column.
+
+    Returns
+    -------
+    ndarray of int, shape (k,)
+        Best ranks; 1 is the best.
+    ndarray of int, shape (k,)
+        Worst ranks.
+
+    Notes
+    -----
+    Best rank: 1 + systems shown to be better. Worst rank: k - systems shown to be worse.
+
+    References
+    ----------
+    Mogstad, M., Romano, J. P., Shaikh, A. M. & Wilhelm, D. (2024). Review of Economic Studies 91, 476-518.
+    doi:10.1093/restud/rdad006
 
     Examples
     --------
@@ -139,6 +165,9 @@ def indistinguishable_groups(
 ) -> tuple[tuple[int, ...], ...]:
     """Largest groups of systems of which no two were told apart.
 
+    Use it in place of a ranking. Not for two systems, for which the one test says all; for letters in a table
+    see `group_letters`.
+
     Groups may overlap: A and B may not differ, nor B and C, and yet A and C do.
 
     Parameters
@@ -152,6 +181,15 @@ def indistinguishable_groups(
     -------
     tuple of tuple of int
         Every system is in at least one group.
+
+    Notes
+    -----
+    Maximal cliques of the graph in which two systems are joined unless one was shown to be better.
+
+    References
+    ----------
+    Piepho, H.-P. (2004). Journal of Computational and Graphical Statistics 13, 456-466.
+    doi:10.1198/1061860043515
 
     Examples
     --------
@@ -177,12 +215,29 @@ def indistinguishable_groups(
 def group_letters(better: ArrayLike, *, order: ArrayLike | None = None) -> tuple[str, ...]:
     """Compact letter display: systems that share a letter were not told apart.
 
-    Parameters and order as in `indistinguishable_groups`; the best group is "a". Beyond 26 groups the
+    Use it to mark, in a table or figure, which systems were not told apart. Not for what may be concluded about
+    ranks, which `rank_intervals` gives.
+
+    The best group is "a". Beyond 26 groups the
     letters are doubled: "aa", "ab", each separated by a space.
+
+    Parameters
+    ----------
+    better, order
+        As in `indistinguishable_groups`.
+
+    Returns
+    -------
+    tuple of str
+
+    Notes
+    -----
+    One letter for each largest group of `indistinguishable_groups`, in descending order.
 
     References
     ----------
     Piepho, H.-P. (2004). Journal of Computational and Graphical Statistics 13, 456-466.
+    doi:10.1198/1061860043515
 
     Examples
     --------
@@ -208,7 +263,7 @@ def _by_intervals(
     level: float,
     n_resamples: int,
     rng: Any,
-) -> Flags:
+) -> tuple[Flags, int | None]:
     k, width = table.shape[1], bounds[1] - bounds[0]
     first, second = np.triu_indices(k, 1)
     found = simultaneous_intervals(
@@ -223,7 +278,7 @@ def _by_intervals(
     better = np.zeros((k, k), dtype=bool)
     better[first, second] = found.low > 0
     better[second, first] = found.high < 0
-    return better
+    return better, found.seed
 
 
 def _cliques(neighbours: list[set[int]], candidates: set[int]) -> Iterator[set[int]]:

@@ -57,11 +57,11 @@ def auroc_interval(
     confidence_level: float = 0.95,
     alternative: str = "two-sided",
 ) -> AurocInterval:
-    """AUROC of confidence for correctness, with a logit delete-one-family jackknife t interval.
+    r"""AUROC of confidence for correctness, with a logit delete-one-family jackknife t interval.
 
-    Use it for ranking alone: it says nothing about calibration. One constant confidence ranks nothing: 0.5,
-    with limits [0, 1]. Measured coverage .946 to .976, against .79 to .94 of the percentile bootstrap;
-    DeLong's interval ignores families.
+    Use it for ranking alone. Not for calibration, which `calibration_test` covers. One constant confidence
+    ranks nothing: 0.5, with limits [0, 1]. Measured coverage .946 to .976, against .79 to .94 of the
+    percentile bootstrap; DeLong's interval ignores families.
 
     Parameters
     ----------
@@ -78,9 +78,15 @@ def auroc_interval(
     -------
     AurocInterval
 
+    Notes
+    -----
+    The Mann-Whitney share A of `auroc`; delete-one-family replicates of :math:`\mathrm{logit}\,A`, and a t
+    interval with G - 1 degrees of freedom, brought back to [0, 1].
+
     References
     ----------
     Obuchowski NA (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53:567-578.
+    doi:10.2307/2533958.
 
     Examples
     --------
@@ -110,7 +116,8 @@ def auroc_difference(
 ) -> AurocInterval:
     """AUROC of one model less that of another on the same items, by the delete-one-family jackknife.
 
-    Use it for two models. Their outcomes differ, so `delong_test` is not for them.
+    Use it for two models. Not for two confidences of the same answers, where `delong_test` is sharper if every
+    answer is its own family.
 
     Parameters
     ----------
@@ -123,6 +130,14 @@ def auroc_difference(
     Returns
     -------
     AurocInterval
+
+    Notes
+    -----
+    :math:`A_1 - A_2` and its delete-one-family replicates; the limits are those of `jackknife_interval`.
+
+    References
+    ----------
+    Obuchowski, N. A. (1997). Biometrics 53, 567-578. doi:10.2307/2533958
 
     Examples
     --------
@@ -163,9 +178,9 @@ class DelongVariance:
 
 
 def delong_variance(confidence: ArrayLike, correct: ArrayLike) -> DelongVariance:
-    """DeLong's variance of the AUROC: for answers that are independent.
+    r"""DeLong's variance of the AUROC: for answers that are independent.
 
-    Use it to compare with packages. It ignores families; use `auroc_interval`.
+    Use it to compare with packages. Not with families, which it ignores; `auroc_interval` covers them.
 
     Parameters
     ----------
@@ -177,6 +192,11 @@ def delong_variance(confidence: ArrayLike, correct: ArrayLike) -> DelongVariance
     Returns
     -------
     DelongVariance
+
+    Notes
+    -----
+    :math:`\mathrm{var}(V_r) / n_r + \mathrm{var}(V_w) / n_w` of the placements: the share of wrong answers
+    below a right one, and of right ones above a wrong one.
 
     References
     ----------
@@ -224,7 +244,7 @@ class DelongTest:
 
 
 def delong_test(first: ArrayLike, second: ArrayLike, correct: ArrayLike) -> DelongTest:
-    """Test whether two confidences of the *same* answers rank them equally well; answers independent.
+    r"""Test whether two confidences of the *same* answers rank them equally well; answers independent.
 
     Use it for two elicitations of confidence from one set of answers. Not for two models
     (`auroc_difference`), nor with families.
@@ -244,6 +264,11 @@ def delong_test(first: ArrayLike, second: ArrayLike, correct: ArrayLike) -> Delo
     ------
     PairstatsError
         With fewer than two right or two wrong answers, or no variation to judge a difference by.
+
+    Notes
+    -----
+    :math:`z = (A_1 - A_2) / \sqrt{\mathrm{var}(D_r) / n_r + \mathrm{var}(D_w) / n_w}` with the differences D
+    of the placements of right and of wrong answers under the two confidences.
 
     References
     ----------

@@ -18,7 +18,7 @@ from pairstats.numeric.calibration_null import (
     sums_by_place,
 )
 from pairstats.numeric.checks import as_count, check_level
-from pairstats.numeric.draws import bootstrap_weights, derived_seed
+from pairstats.numeric.draws import bootstrap_weights, seeded
 from pairstats.numeric.lattice import snapped
 from pairstats.numeric.scores import as_forecasts
 from pairstats.numeric.shares import Families, family_codes
@@ -85,6 +85,9 @@ def corp_band(
 ) -> CorpBand:
     """Reliability curve by isotonic regression, with a pointwise band.
 
+    Use it to draw a reliability curve without bins. Not for few stated values, where `calibration_table` is the
+    diagram.
+
     Use "bootstrap" for the uncertainty of the curve: families are resampled (by types) and the curve is
     refitted; it needs about 40 families and says so below. Use "consistency" to judge calibration: the band
     in which the curve of a perfectly calibrated model would lie.
@@ -131,8 +134,7 @@ def corp_band(
     stated, outcome = stated[order], outcome[order]
     values, place = np.unique(snapped(stated), return_inverse=True)
     shown = np.unique(np.linspace(0, values.size - 1, min(values.size, MOST_POINTS)).round().astype(int))
-    seed = derived_seed(np.column_stack([stated, outcome])) if rng is None else rng
-    generator = np.random.default_rng(seed)
+    generator, seed = seeded(np.column_stack([stated, outcome]), rng)
     correlation = 0.0
     if kind == "bootstrap":
         tallies = _resampled(place, outcome, codes, draws, generator)
@@ -154,7 +156,7 @@ def corp_band(
         n=stated.size,
         n_families=n_families,
         n_resamples=draws,
-        seed=int(seed) if isinstance(seed, int | np.integer) else None,
+        seed=seed,
         note=f"only {n_families} families: a bootstrap band needs about {FEW_FAMILIES}" if few else "",
     )
 

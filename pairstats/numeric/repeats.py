@@ -82,6 +82,9 @@ def repeats_to_buy(
 ) -> RepeatPlan:
     r"""How many repeats of each item to buy, from the variance components of a pilot.
 
+    Use it with a pilot of two or more repeats. Not to narrow a claim about other items beyond them: only more
+    families do, as `repeat_variance` shows.
+
     Parameters
     ----------
     var_item, var_repeat : float
@@ -97,6 +100,10 @@ def repeats_to_buy(
     -----
     :math:`K^* = \sqrt{(c_{item} / c_{rep})\, \sigma^2_{rep} / \sigma^2_{item}}`. For a set of items that is
     fixed, the smallest K with :math:`\sigma^2_{rep} / K < \sigma^2_{item} / 4`.
+
+    References
+    ----------
+    Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
 
     Examples
     --------
@@ -122,6 +129,9 @@ def repeats_to_buy(
 
 def pass_at_k(n_correct: ArrayLike, n_repeats: ArrayLike, *, k: int) -> PassRate:
     r"""Probability that at least one of k replies is right, unbiased.
+
+    Use it where one of k replies may be picked by a check that knows the answer. Not for one reply, nor for
+    all k (`pass_hat_k`).
 
     Raising the success rate to a power instead, ``1 - (1 - c/n)^k``, is biased.
 
@@ -157,7 +167,18 @@ def pass_at_k(n_correct: ArrayLike, n_repeats: ArrayLike, *, k: int) -> PassRate
 def pass_hat_k(n_correct: ArrayLike, n_repeats: ArrayLike, *, k: int) -> PassRate:
     r"""Probability that all of k replies are right (pass^k), unbiased.
 
-    Parameters, returns and raises as in `pass_at_k`.
+    Use it where every one of k replies must be right. Not for the best of k (`pass_at_k`), nor for copies of
+    an item, which `number_correct` covers.
+
+    Parameters
+    ----------
+    n_correct, n_repeats, k
+        As in `pass_at_k`.
+
+    Returns
+    -------
+    ndarray of float
+        As in `pass_at_k`.
 
     Notes
     -----
@@ -179,8 +200,9 @@ def pass_hat_k(n_correct: ArrayLike, n_repeats: ArrayLike, *, k: int) -> PassRat
 def copied_repeats(replies: Sequence[Sequence[object]]) -> CopiedRepeats:
     """Find repeats that are copies of one reply, which say nothing about noise.
 
-    Look before repeats are used as a noise estimate: a cache, or a fixed seed, gives the same text again.
-    Pass raw texts; equal answers alone are no copy.
+    Use it before repeats are used as a noise estimate: a cache, or a fixed seed, gives the same text again.
+    Not on parsed answers, for equal answers alone are no copy; for how often they agree see
+    `retest_agreement`.
 
     Parameters
     ----------
@@ -190,6 +212,14 @@ def copied_repeats(replies: Sequence[Sequence[object]]) -> CopiedRepeats:
     Returns
     -------
     CopiedRepeats
+
+    Notes
+    -----
+    An item counts where all its texts are equal, character by character.
+
+    References
+    ----------
+    Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from pairstats.numeric.checks import (
     check_level,
     tails,
 )
-from pairstats.numeric.draws import bootstrap_replicates, derived_seed
+from pairstats.numeric.draws import bootstrap_replicates, seeded
 from pairstats.numeric.lattice import snapped_counts
 from pairstats.numeric.law import check_magnitude, exact_law
 from pairstats.numeric.limits import (
@@ -92,6 +92,9 @@ def bootstrap_interval(
 ) -> BootstrapInterval:
     r"""Bootstrap interval of a mean over decisions, resampling whole families.
 
+    Use it to reproduce or to check a published bootstrap, and for means of 40 families and more away from the
+    ends of the range. Not near a ceiling, nor for few families: `family_interval` covers both.
+
     The statistic is :math:`\sum n_i x_i / \sum n_i`. Quantiles are of type 1: the smallest value whose
     distribution function reaches the level. The bias correction of BCa counts values equal to the
     estimate by half, and its acceleration is that of the jackknife over families.
@@ -132,6 +135,12 @@ def bootstrap_interval(
     ------
     PairstatsError
         If an argument is not one of those allowed, or scores are not finite or out of bounds.
+
+    Notes
+    -----
+    Percentile: quantiles of the law of :math:`\theta^*`; basic: :math:`2 \hat\theta` less these; BCa:
+    quantiles at :math:`\Phi(z_0 + (z_0 + z) / (1 - a (z_0 + z)))`; bootstrap-t: :math:`\hat\theta - t^* s`
+    with the linearised standard error of each resample.
 
     References
     ----------
@@ -178,10 +187,9 @@ def bootstrap_interval(
     elif resamples is None:
         found = _from_exact_law(asked, pairs)
     else:
-        seed = derived_seed(pairs) if rng is None else rng
+        generator, seed = seeded(pairs, rng)
         draw = _studentized if method == "bootstrap-t" else _drawn
-        found = draw(asked, pairs, resamples, seed, oracle)
-        found = replace(found, seed=int(seed) if isinstance(seed, int | np.integer) else None)
+        found = replace(draw(asked, pairs, resamples, generator, oracle), seed=seed)
     return _within(found, span)
 
 

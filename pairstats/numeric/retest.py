@@ -52,8 +52,8 @@ def retest_agreement(
 ) -> RetestAgreement:
     """Test-retest agreement: how often a second run of the same questions gives the same answer.
 
-    Use it to say how far one run stands for the model. Runs of one set of questions say nothing about other
-    questions; the interval is over families.
+    Use it to say how far one run stands for the model. Not for copies of a question, which
+    `flip_rate` covers. The interval is over families.
 
     Parameters
     ----------
@@ -70,6 +70,15 @@ def retest_agreement(
     Returns
     -------
     RetestAgreement
+
+    Notes
+    -----
+    The share of answers that are equal in two runs, averaged over pairs of runs and then by family.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------

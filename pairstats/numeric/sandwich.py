@@ -113,6 +113,9 @@ def cr2_interval(
 ) -> RobustInterval:
     r"""Bias-reduced cluster-robust t interval for :math:`p = \sum n_f x_f / \sum n_f`.
 
+    Use it for scores without a known range (log loss, tokens, seconds). Not near a ceiling, where it collapses;
+    `family_interval` covers scores in a known range.
+
     With :math:`e_f = n_f (x_f - p)` and :math:`\pi_f = n_f / N` the variance is
     :math:`\sum e_f^2 / (1 - \pi_f) / N^2`, with Satterthwaite degrees of freedom. For equal sizes it is the
     one-sample t interval of the family means. `cluster_robust` gives the other kinds, and a test.
@@ -129,6 +132,11 @@ def cr2_interval(
     Returns
     -------
     RobustInterval
+
+    Notes
+    -----
+    :math:`\hat p \pm t_\nu \sqrt V` with the variance V above and :math:`\nu = 1 / (\sum \pi_f^2 + \sum_{f
+    \ne g} \pi_f^2 \pi_g^2 / ((1 - \pi_f)(1 - \pi_g)))`.
 
     References
     ----------
@@ -157,9 +165,9 @@ def cluster_robust(
 ) -> ClusterRobust:
     r"""Cluster-robust t interval and test of an item-weighted mean, kinds CR0 to CR3.
 
-    For unbounded scores (log loss, token counts, seconds) with 20 or more families. Not near a ceiling: for
-    p = .95 and 20 families it covers .77 of its .95; use `pairstats.numeric.family_interval` there. Paired
-    differences are passed as the family means of the differences.
+    Use it for unbounded scores (log loss, token counts, seconds) with 20 or more families. Not near a
+    ceiling: for p = .95 and 20 families it covers .77 of its .95; use `pairstats.numeric.family_interval`
+    there. Paired differences are passed as the family means of the differences.
 
     Parameters
     ----------
@@ -232,8 +240,8 @@ def korn_graubard(
 ) -> KornGraubard:
     r"""Clopper-Pearson interval with an effective sample size, as survey practice has it.
 
-    For comparison with survey papers. It is good on average and fails where the design effect is below 1 by
-    luck (measured worst .77); `pairstats.numeric.family_interval` is the default here.
+    Use it for comparison with survey papers. Not as a guarantee: it fails where the design effect is below 1 by
+    luck (measured worst .77); `pairstats.numeric.family_interval` covers that.
 
     Parameters
     ----------

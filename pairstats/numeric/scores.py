@@ -37,6 +37,9 @@ class MeanScore:
 def brier(confidence: ArrayLike, correct: ArrayLike) -> MeanScore:
     r"""Brier score :math:`(f_i - y_i)^2`, its mean and its value for each item. Lower is better.
 
+    Use it to score stated confidence and accuracy in one proper number. Not to tell the two apart, which
+    `brier_decomposition` and `corp_decomposition` do; for the interval over families see `family_interval`.
+
     Parameters
     ----------
     confidence : array_like of float, shape (n,)
@@ -53,9 +56,14 @@ def brier(confidence: ArrayLike, correct: ArrayLike) -> MeanScore:
     PairstatsError
         If lengths differ, or a value is not finite or out of range; positions are named.
 
+    Notes
+    -----
+    :math:`\frac{1}{n} \sum_i (f_i - y_i)^2`.
+
     References
     ----------
-    Brier GW (1950). Verification of forecasts expressed in terms of probability. Mon Weather Rev 78:1-3.
+    Brier GW (1950). Verification of forecasts expressed in terms of probability. Mon Weather
+    Rev 78:1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2.
 
     Examples
     --------
@@ -69,6 +77,9 @@ def brier(confidence: ArrayLike, correct: ArrayLike) -> MeanScore:
 
 def log_loss(confidence: ArrayLike, correct: ArrayLike, *, eps: float = 1e-3) -> MeanScore:
     r"""Logarithmic score :math:`-\log f` of a right, :math:`-\log(1 - f)` of a wrong answer (natural log).
+
+    Use it where a wrong answer at high confidence shall weigh much more than in the Brier score. Not with a
+    bounded family interval: it has no upper end, so `cr2_interval` covers it; `brier` is the bounded score.
 
     A wrong answer at confidence 1 scores infinity, so confidences are clipped; how many scores were
     infinite is reported.
@@ -85,6 +96,15 @@ def log_loss(confidence: ArrayLike, correct: ArrayLike, *, eps: float = 1e-3) ->
     Returns
     -------
     MeanScore
+
+    Notes
+    -----
+    The mean of :math:`-\log(y f + (1 - y)(1 - f))` with f clipped to :math:`[\epsilon, 1 - \epsilon]`.
+
+    References
+    ----------
+    Gneiting, T. & Raftery, A. E. (2007). Journal of the American Statistical Association 102, 359-378.
+    doi:10.1198/016214506000001437
 
     Examples
     --------
@@ -135,7 +155,10 @@ class ConfidentWrong:
 
 
 def confident_wrong(confidence: ArrayLike, correct: ArrayLike, *, threshold: float = 0.9) -> ConfidentWrong:
-    """Count confident errors.
+    r"""Count confident errors.
+
+    Use it to count errors that were stated with confidence, at a registered threshold. Not without its
+    denominators, and not for the sign of a miscalibration, which `overconfidence` gives.
 
     Parameters
     ----------
@@ -149,6 +172,16 @@ def confident_wrong(confidence: ArrayLike, correct: ArrayLike, *, threshold: flo
     Returns
     -------
     ConfidentWrong
+
+    Notes
+    -----
+    Wrong among :math:`f \ge t`, as a share of the confident answers and as a share of all; limits over families
+    come from `family_share`.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------
@@ -183,6 +216,9 @@ class Auroc:
 def auroc(confidence: ArrayLike, correct: ArrayLike) -> Auroc:
     """Area under the ROC curve of confidence for correctness: the Mann-Whitney share, ties counting half.
 
+    Use it to say whether confidence ranks right above wrong answers. Not for calibration, which
+    `calibration_test` covers, and not without limits: `auroc_interval` has them, by family.
+
     Parameters
     ----------
     confidence : array_like of float, shape (n,)
@@ -193,6 +229,15 @@ def auroc(confidence: ArrayLike, correct: ArrayLike) -> Auroc:
     Returns
     -------
     Auroc
+
+    Notes
+    -----
+    :math:`P(f_{right} > f_{wrong}) + P(f_{right} = f_{wrong}) / 2` over all pairs of a right and a wrong
+    answer.
+
+    References
+    ----------
+    Hanley, J. A. & McNeil, B. J. (1982). Radiology 143, 29-36. doi:10.1148/radiology.143.1.7063747
 
     Examples
     --------

@@ -78,7 +78,7 @@ def review_curve(
 
     Use it to price review by disagreement. A kept family answers with one of its copies, drawn at random, so
     its error is the share of its wrong copies; a majority vote would be another system. Limits are for each
-    point alone, not for the curve as a whole.
+    point alone. Not for deferral by stated confidence, which `aurc` covers.
 
     Parameters
     ----------
@@ -94,10 +94,16 @@ def review_curve(
     -------
     ReviewCurve
 
+    Notes
+    -----
+    Families sorted by disagreement; at each share kept, the share of wrong copies among them, by
+    `family_share`.
+
     References
     ----------
     El-Yaniv R, Wiener Y (2010). On the foundations of noise-free selective classification. J Mach Learn Res
-    11:1605-1641.
+    11:1605-1641. Geifman Y, El-Yaniv R (2017). Selective classification for deep neural networks.
+    arXiv:1705.08500.
 
     Examples
     --------
@@ -182,9 +188,9 @@ def aurc(
 ) -> Aurc:
     r"""Area under the risk-coverage curve: mean error rate of the most confident 1, 2, ..., n answers.
 
-    Use it for deferral by confidence at an unknown budget. It mixes ranking with the error rate, so compare
-    models by `excess`, or by `auroc_interval`, which does not. Equal confidences are drawn in random order:
-    the expected area is given.
+    Use it for deferral by confidence at an unknown budget. Not to compare models whose error rates differ: it
+    mixes both, so take `excess`, or `auroc_interval`, which does not. Equal confidences are drawn in random
+    order: the expected area is given.
 
     Parameters
     ----------
@@ -208,7 +214,7 @@ def aurc(
     References
     ----------
     Geifman Y, Uziel G, El-Yaniv R (2019). Bias-reduced uncertainty estimation for deep neural classifiers.
-    ICLR.
+    ICLR. arXiv:1805.08206.
 
     Examples
     --------

@@ -65,10 +65,11 @@ def family_share(
     confidence_level: float = 0.95,
     alternative: str = "two-sided",
 ) -> Share:
-    """Ratio of family totals with a random denominator, and its family interval.
+    r"""Ratio of family totals with a random denominator, and its family interval.
 
     Use it where the denominator is itself counted in each family: wrong answers among the confident ones,
-    errors among the families that agree. Families with a denominator of 0 are left out of the interval.
+    errors among the families that agree. Not where the denominator is fixed by design, for which
+    `family_interval` is made. Families with a denominator of 0 are left out.
 
     Parameters
     ----------
@@ -84,6 +85,16 @@ def family_share(
     Returns
     -------
     Share
+
+    Notes
+    -----
+    :math:`\sum a_i / \sum b_i`, with the ratio form of `family_interval`: quantiles of :math:`\sum D_i a_i /
+    \sum D_i b_i` with Dirichlet weights.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------

@@ -102,11 +102,16 @@ def sign_sum(differences: Floats) -> SignSum:
 
 
 def side_p(found: SignSum, side: str, *, mid: bool) -> float:
-    """P-value from the tail beyond |T|, the atom at |T|, and the sign of T; the law is symmetric."""
+    """P-value from the tail beyond |T|, the atom at |T|, and the sign of T; the law is symmetric.
+
+    Mid-p is the exact p less P(T* = T) where it is two-sided, and less half of that where it is one-sided;
+    so it is 1 - P(T* = 0) at T = 0, as Fagerland et al. (2013) define it for equal discordant counts. Where no
+    family differs, so that the law is one point, it is one half.
+    """
     beyond = found.tail - found.atom  # P(T* > |T|)
     if side == "two-sided":
         if found.sign == 0:
-            return 1.0 - (found.atom / 2 if mid else 0.0)
+            return 1.0 - (min(found.atom, 0.5) if mid else 0.0)
         return 2 * found.tail - (found.atom if mid else 0.0)
     with_it = found.sign if side == "greater" else -found.sign
     if with_it >= 0:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import one_of
 from pairstats.numeric.checks import as_count, as_sizes, check_bounds, tails
-from pairstats.numeric.draws import bootstrap_weights, derived_seed, family_types
+from pairstats.numeric.draws import bootstrap_weights, family_types, seeded
 from pairstats.numeric.family import PSEUDO_WEIGHT, family_interval
 from pairstats.numeric.stepdown import as_table
 
@@ -36,6 +36,8 @@ class SimultaneousIntervals:
     alternative : {"two-sided", "less", "greater"}
     n_resamples : int or None
         Draws that the individual level was found from; None for Bonferroni.
+    seed : int or None
+        Of the draw: derived from the differences, or the one given; None for Bonferroni.
     """
 
     estimate: Floats
@@ -46,6 +48,7 @@ class SimultaneousIntervals:
     method: str
     alternative: str
     n_resamples: int | None
+    seed: int | None = None
 
 
 def simultaneous_intervals(
@@ -60,6 +63,9 @@ def simultaneous_intervals(
     rng: Any = None,
 ) -> SimultaneousIntervals:
     r"""Intervals for several contrasts on the same families with one joint confidence level.
+
+    Use it where several differences are read together. Not for one, nor for limits at the level of each alone,
+    which `family_interval` covers.
 
     Parameters
     ----------
@@ -103,6 +109,7 @@ def simultaneous_intervals(
     References
     ----------
     Beran, R. (1988). Journal of the American Statistical Association 83, 679-686.
+    doi:10.1080/01621459.1988.10478649
 
     Examples
     --------
@@ -118,9 +125,10 @@ def simultaneous_intervals(
     tails(confidence_level, alternative)  # checks both
     error = 1.0 - confidence_level
     least = error / rows.shape[1]
-    draw = None
+    draw, seed = None, None
     if not method.startswith("bonferroni"):
-        draw = _draw(rows, counts, method, bounds, as_count("n_resamples", n_resamples, minimum=1), rng)
+        size = as_count("n_resamples", n_resamples, minimum=1)
+        draw, seed = _draw(rows, counts, method, bounds, size, rng)
         error = min(error, max(least, _joint_error(draw, error, alternative)))
     else:
         error = least
@@ -134,6 +142,7 @@ def simultaneous_intervals(
         method=method,
         alternative=alternative,
         n_resamples=None if draw is None else int(n_resamples),
+        seed=seed,
     )
 
 
@@ -171,15 +180,15 @@ def _rank(tail: float, size: int) -> int:
 
 def _draw(
     rows: Floats, counts: Floats, method: str, bounds: tuple[float, float], n_resamples: int, rng: Any
-) -> tuple[Floats, Floats]:
-    """Contrasts under random weights of the families: draws for lower and for upper limits, (B, M)."""
+) -> tuple[tuple[Floats, Floats], int | None]:
+    """Contrasts under random weights of the families, for lower and for upper limits, (B, M); and the seed."""
     types = family_types(np.column_stack([rows * counts[:, None], counts]))
-    generator = np.random.default_rng(derived_seed(types.totals[types.index]) if rng is None else rng)
+    generator, seed = seeded(types.totals[types.index], rng)
     if method == "percentile":
         weights = bootstrap_weights(types.counts, n_resamples=n_resamples, rng=generator).astype(np.float64)
         sums = weights @ types.totals
         values = sums[:, :-1] / sums[:, -1:]
-        return values, values
+        return (values, values), seed
     kind = method.removeprefix("family-")
     sums = generator.standard_gamma(types.counts, (n_resamples, types.counts.size)) @ types.totals
     size = float(counts.max() if kind == "cp" else counts.mean())
@@ -188,11 +197,11 @@ def _draw(
         # One pseudo-family, at the lower end for the lower limit and at the upper end for the upper one.
         extra = pseudo[:, :1]
         low, high = ((sums[:, :-1] + extra * end) / (sums[:, -1:] + extra) for end in bounds)
-        return low, high
+        return (low, high), seed
     values = (sums[:, :-1] + pseudo @ np.array(bounds)[:, None]) / (
         sums[:, -1:] + pseudo.sum(axis=1)[:, None]
     )
-    return values, values
+    return (values, values), seed
 
 
 def _joint_error(draw: tuple[Floats, Floats], error: float, alternative: str) -> float:

@@ -67,11 +67,11 @@ def overconfidence(
     kind: Kind = "jeffreys",
     confidence_level: float = 0.95,
 ) -> Overconfidence:
-    """Calibration in the large, and errors made with confidence and successes without it.
+    r"""Calibration in the large, and errors made with confidence and successes without it.
 
-    Use it first: one number with a sign. It hides over- and under-confidence that cancel; see
-    `calibration_table`. Both denominators of a confident error are given, since they answer different
-    questions.
+    Use it first: one number with a sign. Not alone: over- and under-confidence that cancel are hidden;
+    `calibration_table` shows them. Both denominators of a confident error are given, since they answer
+    different questions.
 
     Parameters
     ----------
@@ -91,6 +91,15 @@ def overconfidence(
     -------
     Overconfidence
         A share of no answer is NaN with the whole range as limits.
+
+    Notes
+    -----
+    :math:`\bar f - \bar y` as a mean of family scores on [-1, 1]; the shares by `family_share`.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------
@@ -161,10 +170,10 @@ def calibration_table(
     kind: Kind = "jeffreys",
     confidence_level: float = 0.95,
 ) -> CalibrationTable:
-    """Accuracy in each bin of stated confidence, with its family interval.
+    r"""Accuracy in each bin of stated confidence, with its family interval.
 
-    Use it for models that state few values. With one answer a family, "cp" is Clopper-Pearson. With many
-    distinct values use `corp_band`.
+    Use it for models that state few values. Not with many distinct values, where `corp_band` needs no bins.
+    With one answer a family, "cp" is Clopper-Pearson.
 
     Parameters
     ----------
@@ -179,6 +188,14 @@ def calibration_table(
     Returns
     -------
     CalibrationTable
+
+    Notes
+    -----
+    In each bin :math:`\sum y / n`, as a ratio of family totals with the limits of `family_interval`.
+
+    References
+    ----------
+    Dimitriadis, T., Gneiting, T. & Jordan, A. I. (2021). PNAS 118, e2016191118. doi:10.1073/pnas.2016191118
 
     Examples
     --------
@@ -245,8 +262,8 @@ def brier_difference(
 ) -> BrierDifference:
     """Compare the Brier scores of two models by paired family differences.
 
-    Use it to compare stated confidence and accuracy in one. DeLong's test is not for two models: their
-    outcomes differ.
+    Use it to compare stated confidence and accuracy in one. Not for ranking alone,
+    which `auroc_difference` covers; DeLong's test is not for two models, as their outcomes differ.
 
     Parameters
     ----------
@@ -262,6 +279,16 @@ def brier_difference(
     Returns
     -------
     BrierDifference
+
+    Notes
+    -----
+    Family means of :math:`(f_A - y_A)^2 - (f_B - y_B)^2` on [-1, 1], with the limits of `family_interval` and
+    the p-value of `sign_flip`.
+
+    References
+    ----------
+    Brier, G. W. (1950). Monthly Weather Review 78, 1-3.
+    doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
 
     Examples
     --------

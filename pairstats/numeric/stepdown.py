@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError
 from pairstats.numeric.checks import as_count, as_sizes, check_alternative
-from pairstats.numeric.draws import bootstrap_weights, derived_seed, family_types
+from pairstats.numeric.draws import bootstrap_weights, family_types, seeded
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.joint_sums import RELATIVE_TIE, joint_flips
 
@@ -39,6 +39,8 @@ class JointTest:
     method : str
     n_resamples : int or None
         Arrangements or resamples drawn; None where the law is exact.
+    seed : int or None
+        Of the draw: derived from the differences, or the one given; None where nothing was drawn.
     """
 
     statistics: Floats
@@ -47,6 +49,7 @@ class JointTest:
     p_adjusted: Floats
     method: str
     n_resamples: int | None
+    seed: int | None = None
 
 
 def max_t(
@@ -59,8 +62,9 @@ def max_t(
 ) -> JointTest:
     r"""Westfall-Young max-T for several contrasts of one pair of systems (endpoints, conditions).
 
-    The two labels exchange within each family for all contrasts at once, so that their correlation is used.
-    Not for all pairs of more than two systems: those share no group of exchanges; take `all_pairs`.
+    Use it where several outcomes of one pair share an error rate and are correlated. The two labels exchange
+    within each family for all contrasts at once, so that their correlation is used. Not for all pairs of more
+    than two systems: those share no group of exchanges; take `all_pairs`.
 
     Parameters
     ----------
@@ -118,6 +122,7 @@ def max_t(
         p_adjusted=adjusted,
         method=f"max-T, {flips.method}",
         n_resamples=flips.n_resamples,
+        seed=flips.seed,
     )
 
 
@@ -131,9 +136,11 @@ def romano_wolf(
 ) -> JointTest:
     r"""Romano-Wolf step-down for any set of contrasts, all pairs of systems included.
 
-    Families are resampled, the same for every contrast. Asymptotic: with fewer than 40 families, or families
-    that hardly differ, prefer Holm on exact sign-flip p-values. As a guard no adjusted p-value is below the
-    exact one of its contrast alone.
+    Use it for many correlated contrasts over 40 families and more. Not with fewer, or families that hardly
+    differ, where `holm` on exact sign-flip p-values holds.
+
+    Families are resampled, the same for every contrast. It is asymptotic. As a guard no adjusted p-value is
+    below the exact one of its contrast alone.
 
     Parameters
     ----------
@@ -181,7 +188,7 @@ def romano_wolf(
     alone = np.array([sign_flip(column, alternative=side).p_value for column in totals.T])
 
     types = family_types(np.column_stack([totals, counts]))
-    generator = np.random.default_rng(derived_seed(types.totals[types.index]) if rng is None else rng)
+    generator, seed = seeded(types.totals[types.index], rng)
     weights = bootstrap_weights(types.counts, n_resamples=drawn, rng=generator)
     replicates = weights.astype(np.float64) @ types.totals
     away = replicates[:, :-1] / replicates[:, -1:] - estimate
@@ -195,7 +202,7 @@ def romano_wolf(
     single, adjusted = stepped_down(
         _extremeness(observed, side), _extremeness(_over(away, error), side), p_value, alone
     )
-    return JointTest(observed, alone, single, adjusted, "romano-wolf", drawn)
+    return JointTest(observed, alone, single, adjusted, "romano-wolf", drawn, seed)
 
 
 def _over(values: Floats, scale: Floats) -> Floats:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError, listed, one_of
 from pairstats.numeric.checks import Interval, as_count, as_scores, as_sizes, check_bounds, tails
-from pairstats.numeric.draws import derived_seed, family_types
+from pairstats.numeric.draws import family_types, seeded
 from pairstats.numeric.family import KINDS, family_interval
 from pairstats.numeric.limits import order_statistic, quantile_error
 from pairstats.numeric.shares import family_codes
@@ -110,9 +110,9 @@ def macro_average(
 ) -> StratifiedMean:
     r"""Mean of the strata's means, for strata that are fixed and families that are sampled within them.
 
-    For leaderboards that average over tasks, and splits of different size. Paired differences go in as
-    family differences with ``bounds=(-1, 1)``. If the tasks themselves are a sample of tasks, pass the means
-    of the tasks to `pairstats.numeric.family_interval` as families instead.
+    Use it for leaderboards that average over tasks, and splits of different size. Not where the tasks
+    themselves are a sample of tasks. Paired differences go in as family differences with ``bounds=(-1, 1)``.
+    For sampled tasks pass their means to `pairstats.numeric.family_interval` as families.
 
     Parameters
     ----------
@@ -150,6 +150,10 @@ def macro_average(
     simulation (14 designs of 2 to 30 strata, 3 to 100 families each: coverage .94 to .99 for "jeffreys",
     .947 and more for "cp"). A stratum of one family shows no spread: merge it with another.
 
+    References
+    ----------
+    Rubin, D. B. (1981). Annals of Statistics 9, 130-134. doi:10.1214/aos/1176345338
+
     Examples
     --------
     >>> found = macro_average([1, 1, 0, 1, 0.5, 1], ["a", "a", "a", "b", "b", "b"])
@@ -177,8 +181,7 @@ def macro_average(
         # In an order that neither the rows nor the names decide, so that the draw depends on scores alone.
         parts.sort(key=_Stratum.content)
         rows = np.vstack([part.rows(place) for place, part in enumerate(parts)])
-        seed = derived_seed(rows) if rng is None else None
-        generator = np.random.default_rng(seed if rng is None else rng)
+        generator, seed = seeded(rows, rng)
         draws = as_count("n_resamples", n_resamples, minimum=1)
         ends, error = _drawn_limits(parts, kind, (below, above), draws, generator)
         method = f"family-{kind} in strata (Monte Carlo)"
@@ -208,7 +211,10 @@ def post_stratify(
     minimum: int = 5,
     **options: Any,
 ) -> StratifiedMean:
-    """Reweight to the planned mix of categories, where categories lost answers unevenly.
+    r"""Reweight to the planned mix of categories, where categories lost answers unevenly.
+
+    Use it where categories lost answers unevenly and each keeps some. Not for strata that are averaged with
+    equal weights, which `macro_average` covers; for what the lost ones could change see `manski_bounds`.
 
     Parameters
     ----------
@@ -226,6 +232,14 @@ def post_stratify(
     StratifiedMean
         With a category below `minimum` there is no estimate: it and the limits are NaN, and `unusable` names
         the categories.
+
+    Notes
+    -----
+    :math:`\sum_c (N_c / N) \bar x_c` with planned numbers :math:`N_c`; limits as in `macro_average`.
+
+    References
+    ----------
+    Rubin, D. B. (1981). Annals of Statistics 9, 130-134. doi:10.1214/aos/1176345338
 
     Examples
     --------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pairstats.errors import one_of
-from pairstats.numeric.checks import ALTERNATIVES
+from pairstats.numeric.checks import ALTERNATIVES, as_count
+from pairstats.numeric.draws import seeded
 
 CHUNK = 500
 
@@ -28,6 +30,9 @@ class SwapTest:
     mc_error : float
         Monte-Carlo standard error of the p-value.
     method : str
+    n_resamples : int
+    seed : int or None
+        Derived from the totals, or the one given; None where a generator was given.
     """
 
     statistic: float
@@ -35,6 +40,8 @@ class SwapTest:
     p_floor: float
     mc_error: float
     method: str = "label swap by family (Monte Carlo)"
+    n_resamples: int = 9999
+    seed: int | None = None
 
 
 def swap_test(
@@ -43,9 +50,12 @@ def swap_test(
     *,
     alternative: str = "two-sided",
     n_resamples: int = 9999,
-    rng: np.random.Generator | int | None = None,
+    rng: Any = None,
 ) -> SwapTest:
     r"""Exchange the two systems' labels within whole families; compare the difference of their ratios.
+
+    Use it for two ratios whose denominators differ (shares of a random subset). Not where both sides share a
+    denominator, which `sign_flip` tests exactly.
 
     Parameters
     ----------
@@ -54,11 +64,17 @@ def swap_test(
         :math:`\sum num / \sum den`.
     alternative : {"two-sided", "less", "greater"}
     n_resamples : int, default 9999
-    rng : Generator or int, optional
+    rng : int, Generator or SeedSequence, optional
+        Left out, the seed follows from the totals.
 
     Returns
     -------
     SwapTest
+
+    Notes
+    -----
+    :math:`r_A - r_B` of ratios :math:`\sum a / \sum b`; labels are exchanged within families at random, B
+    times.
 
     References
     ----------
@@ -72,11 +88,12 @@ def swap_test(
     """
     one_of("alternative", alternative, ALTERNATIVES)
     num, den = np.asarray(num, dtype=float), np.asarray(den, dtype=float)
-    generator = np.random.default_rng(rng)
+    drawn_in_all = as_count("n_resamples", n_resamples, minimum=1)
+    generator, seed = seeded(np.hstack([num, den]), rng)
     observed = float(_difference(num.sum(axis=0), den.sum(axis=0)))
     total_num, total_den = num.sum(axis=0), den.sum(axis=0)
     gap_num, gap_den = num[:, 1] - num[:, 0], den[:, 1] - den[:, 0]
-    beyond, left = 0, n_resamples
+    beyond, left = 0, drawn_in_all
     while left:
         rows = min(CHUNK, left)
         swapped = generator.integers(0, 2, (rows, len(num))).astype(float)
@@ -87,8 +104,9 @@ def swap_test(
         )
         beyond += int(_as_extreme(drawn, observed, alternative).sum())
         left -= rows
-    p = (beyond + 1) / (n_resamples + 1)
-    return SwapTest(observed, p, 1 / (n_resamples + 1), float(np.sqrt(p * (1 - p) / n_resamples)))
+    p = (beyond + 1) / (drawn_in_all + 1)
+    error = float(np.sqrt(p * (1 - p) / drawn_in_all))
+    return SwapTest(observed, p, 1 / (drawn_in_all + 1), error, n_resamples=drawn_in_all, seed=seed)
 
 
 def _difference(num: np.ndarray, den: np.ndarray) -> np.ndarray:

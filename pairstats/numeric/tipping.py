@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DECISIONS = ("sign-flip", "family-cp", "family-jeffreys")
+
+MOST_TRIED = 3000
+"""Conclusions that may be drawn to turn each time the answer that harms most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,9 @@ def paired_tipping_point(
 ) -> TippingPoint:
     r"""Smallest number of the first system's missing answers that must be wrong to undo its advantage.
 
-    For the conclusion that the first system is better (or, with a margin, not worse). Exchange the systems
-    to ask about the second. Items that the second system misses are left out: they have no pair.
+    Use it for the conclusion that the first system is better (or, with a margin, not worse). Exchange the
+    systems to ask about the second. Items that the second system misses are left out: they have no pair. Not
+    for how wide the uncertainty is, which `paired_manski_bounds` gives.
 
     Parameters
     ----------
@@ -81,6 +85,15 @@ def paired_tipping_point(
     TippingPoint
         Answers are turned wrong one at a time, always the one that harms the conclusion most. For items of
         their own this finds the smallest number; with families it can, rarely, be one more than that.
+
+    Notes
+    -----
+    The smallest k with the conclusion failing on :math:`d` less k losses, each in the family where it harms
+    most.
+
+    References
+    ----------
+    Manski, C. F. (1989). Journal of Human Resources 24, 343-360. doi:10.2307/145818
 
     Examples
     --------
@@ -109,8 +122,9 @@ def paired_tipping_point(
     )
     totals = np.bincount(codes, weights=gaps).astype(np.float64)
     missing = np.bincount(codes[gone], minlength=totals.size).astype(np.int64)
+    turns = Turns(np.arange(totals.size), np.full(totals.size, -question.loss), missing)
     return TippingPoint(
-        n_wrong=_turned_when_it_fails(question, totals, missing),
+        n_wrong=fewest_turned(question.room, totals, question.sizes, turns),
         n_missing=int(gone.sum()),
         worst=question.answer(totals - missing * question.loss),
         best=question.answer(totals),
@@ -149,23 +163,94 @@ class _Question:
         return self.alpha * (1 + 1e-12) - found if in_favour else -1.0
 
 
-def _turned_when_it_fails(question: _Question, totals: Floats, missing: Ints) -> int | None:
-    """Number of answers turned wrong when the conclusion first fails; None if it never does."""
-    totals, left = totals.copy(), missing.copy()
-    if question.room(totals) <= 0:
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Missing answers that may be turned from the best case to the worst.
+
+    Attributes
+    ----------
+    family : ndarray of int, shape (T,)
+        Family whose total they change.
+    change : ndarray of float, shape (T,)
+        What one of them adds to it.
+    count : ndarray of int, shape (T,)
+        How many there are.
+    """
+
+    family: Ints
+    change: Floats
+    count: Ints
+
+
+def fewest_turned(room: Callable[[Floats], float], totals: Floats, sizes: Floats, turns: Turns) -> int | None:
+    """Number of missing answers turned wrong when a conclusion first fails; None if it never does.
+
+    Answers are turned one at a time, always the one that leaves the least room. Where that means too many
+    trials they are turned in two orders, those of the families that support the conclusion most first or
+    last, and the smaller number is found by bisection; it can then be a little too large.
+
+    Parameters
+    ----------
+    room : callable
+        From family totals to how far the conclusion is from failing; it stands where this is positive.
+    totals : ndarray, shape (G,)
+        With all missing answers at their best.
+    sizes : ndarray, shape (G,)
+    turns : Turns
+
+    Examples
+    --------
+    >>> turns = Turns(np.array([0, 1]), np.array([-1.0, -1.0]), np.array([2, 1]))
+    >>> fewest_turned(lambda totals: float(totals.sum()) - 1.5, np.array([3.0, 1.0]), np.ones(2), turns)
+    3
+    """
+    if room(totals) <= 0:
         return 0
-    for turned in range(1, int(missing.sum()) + 1):
+    missing = int(turns.count.sum())
+    kinds = np.unique(_look(totals, sizes, turns, np.arange(turns.family.size)), axis=0)
+    if missing * len(kinds) > MOST_TRIED:
+        orders = [_in_order(room, totals, turns, sign) for sign in (-1, 1)]
+        return min((n for n in orders if n is not None), default=None)
+    totals, left = totals.copy(), turns.count.copy()
+    for turned in range(1, missing + 1):
         # Families that look alike do alike, so one of each kind is tried.
         able = np.flatnonzero(left)
-        look = np.column_stack([totals[able].round(9), question.sizes[able]])
         rooms = {}
-        for family in able[np.unique(look, axis=0, return_index=True)[1]].tolist():
+        for place in able[
+            np.unique(_look(totals, sizes, turns, able), axis=0, return_index=True)[1]
+        ].tolist():
             tried = totals.copy()
-            tried[family] -= question.loss
-            rooms[family] = question.room(tried)
+            tried[turns.family[place]] += turns.change[place]
+            rooms[place] = room(tried)
         worst = min(rooms, key=rooms.__getitem__)
-        totals[worst] -= question.loss
+        totals[turns.family[worst]] += turns.change[worst]
         left[worst] -= 1
         if rooms[worst] <= 0:
             return turned
     return None
+
+
+def _look(totals: Floats, sizes: Floats, turns: Turns, places: Ints) -> Floats:
+    """What tells kinds of missing answers apart."""
+    family = turns.family[places]
+    return np.column_stack([totals[family], sizes[family], turns.change[places]]).round(9)
+
+
+def _in_order(room: Callable[[Floats], float], totals: Floats, turns: Turns, sign: int) -> int | None:
+    """Number turned when it first fails, with the families of most (sign -1) or least support first."""
+    order = np.repeat(np.arange(turns.family.size), turns.count)
+    support = totals[turns.family] * -np.sign(turns.change)
+    order = order[np.argsort(sign * support[order], kind="stable")]
+
+    def fails(turned: int) -> bool:
+        gone = totals.copy()
+        np.add.at(gone, turns.family[order[:turned]], turns.change[order[:turned]])
+        return room(gone) <= 0
+
+    low, high = 0, order.size
+    if not fails(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    return high

@@ -105,6 +105,16 @@ def flip_transitions(
     PairstatsError
         If the shapes differ, a score is not 0 or 1, or no family has the reference.
 
+    Notes
+    -----
+    Over pairs of copies, ordered or against one reference: shares of pairs by correctness of the two answers,
+    averaged by family, with the limits of `family_share`.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
+
     Examples
     --------
     >>> found = flip_transitions([["A", "A"], ["A", "B"], ["C", "B"], ["C", "C"]],
@@ -210,7 +220,8 @@ def flip_errors(
 ) -> FlipErrors:
     """Sensitivity of a flip for an error, silent error rate, and accuracy by agreement.
 
-    Use it to say how far agreement of copies can be trusted. With one right answer a flip implies an error,
+    Use it to say how far agreement of copies can be trusted. Not for what a flip costs, which
+    `flip_transitions` tells. With one right answer a flip implies an error,
     so the predictive value of a flip for "some copy is wrong" is 1 by construction and is not given.
 
     Parameters
@@ -225,6 +236,16 @@ def flip_errors(
     -------
     FlipErrors
         A share without any family in its denominator is NaN with the limits [0, 1].
+
+    Notes
+    -----
+    P(flip | some copy wrong), P(wrong | copies agree), and accuracy given agreement or not: ratios of family
+    totals with the limits of `family_share`.
+
+    References
+    ----------
+    Learned-Miller, E. & Thomas, P. S. (2019). A new confidence interval for the mean of a bounded random
+    variable. arXiv:1905.06208
 
     Examples
     --------

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_alternative, check_bounds
 from pairstats.numeric.cochran import family_totals as family_totals
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import family_interval
 from pairstats.numeric.lattice import common_lattice, lattice_steps
@@ -56,6 +56,8 @@ class TrendTest:
         "greater": scores grow with the dose.
     mc_error : float or None
         Standard error of a Monte-Carlo p-value, otherwise None.
+    seed : int or None
+        Of the orders that were drawn; None where none were.
     """
 
     statistic: float
@@ -68,6 +70,7 @@ class TrendTest:
     method: str
     alternative: str
     mc_error: float | None = None
+    seed: int | None = None
 
 
 def dose_trend(
@@ -81,6 +84,9 @@ def dose_trend(
     rng: Any = None,
 ) -> TrendTest:
     r"""Test whether scores rise or fall with a dose that was varied within each item.
+
+    Use it for a dose that was registered before the outcomes. Not for one dose against a control, which
+    `sign_flip` covers; nor as proof of a steady rise.
 
     It says nothing about the shape: a jump at the first dose is a trend too, so show the shares by dose.
 
@@ -121,7 +127,9 @@ def dose_trend(
     References
     ----------
     Mantel, N. (1963). Journal of the American Statistical Association 58, 690-700.
+    doi:10.1080/01621459.1963.10500879
     Page, E. B. (1963). Journal of the American Statistical Association 58, 216-230.
+    doi:10.1080/01621459.1963.10500843
 
     Examples
     --------
@@ -150,6 +158,7 @@ def dose_trend(
             "Use method='monte-carlo'."
         )
     error: float | None = None
+    seed: int | None = None
     floor: float | None = None
     if law is not None:
         chosen, p, floor = "exact", _law_p(law, side, law.observed), _law_p(law, side, law.extreme(side))
@@ -157,12 +166,12 @@ def dose_trend(
         chosen, p = "normal", _normal_p(away / deviation, side)
     else:
         chosen, drawn = "monte-carlo", as_count("n_resamples", n_resamples, minimum=1)
-        generator = np.random.default_rng(derived_seed(table) if rng is None else rng)
+        generator, seed = seeded(table, rng)
         p = (_random_hits(rows, centred, away, side, drawn, generator) + 1) / (drawn + 1)
         floor = 1 / (drawn + 1)
         error = math.sqrt(p * (1 - p) / drawn)
     return TrendTest(
-        statistic, mean, deviation, away / deviation, as_p(p), len(rows), floor, chosen, side, error
+        statistic, mean, deviation, away / deviation, as_p(p), len(rows), floor, chosen, side, error, seed
     )
 
 
@@ -309,6 +318,9 @@ def interaction_test(
 ) -> InteractionTest:
     r"""Whether the difference of two systems is itself different at two levels of a second factor.
 
+    Use it to ask whether an effect differs between two settings. Not by comparing two p-values, one of which is
+    small; for the effect itself `sign_flip` is the test.
+
     Parameters
     ----------
     scores : array_like, shape (G, 2, 2)
@@ -336,6 +348,10 @@ def interaction_test(
     -----
     With :math:`d_f = (y_{f11} - y_{f21}) - (y_{f12} - y_{f22})` the test flips the signs of :math:`d_f`. It is
     exact where they are symmetric without interaction, as when the two differences of a family exchange.
+
+    References
+    ----------
+    Canay, I. A., Romano, J. P. & Shaikh, A. M. (2017). Econometrica 85, 1013-1030. doi:10.3982/ECTA13081
 
     Examples
     --------

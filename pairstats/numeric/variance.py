@@ -111,8 +111,8 @@ class CrossedVariance:
 def repeat_variance(items_by_repeats: ArrayLike) -> RepeatVariance:
     r"""Split the variance of scores into items and repeats (one-way analysis of variance).
 
-    To learn whether more repeats or more items would narrow the interval. It treats items as independent:
-    with families use `variance_components`.
+    Use it to learn whether more repeats or more items would narrow the interval. Not with families, for it
+    treats items as independent; `variance_components` covers them.
 
     Parameters
     ----------
@@ -169,6 +169,9 @@ def repeat_variance(items_by_repeats: ArrayLike) -> RepeatVariance:
 def variance_components(values: ArrayLike, levels: Sequence[ArrayLike]) -> VarianceComponents:
     r"""Variance components of a nested design of any sizes: families, items in families, repeats in items.
 
+    Use it to split variance over families, items and repeats of any numbers. Not for a plain table of items by
+    repeats, which `repeat_variance` reads, nor for crossed framings (`crossed_variance`).
+
     Parameters
     ----------
     values : array_like, shape (N,)
@@ -192,6 +195,7 @@ def variance_components(values: ArrayLike, levels: Sequence[ArrayLike]) -> Varia
     References
     ----------
     Searle, S. R., Casella, G. & McCulloch, C. E. (1992). Variance Components. Wiley.
+    doi:10.1002/9780470316856
 
     Examples
     --------
@@ -226,8 +230,9 @@ def variance_components(values: ArrayLike, levels: Sequence[ArrayLike]) -> Varia
 def crossed_variance(values: ArrayLike) -> CrossedVariance:
     r"""Analysis of variance of cases x framings x repeats, with framings fixed and cases random.
 
-    Use it to ask whether a framing matters beyond the cases at hand. Testing framings against repeats
-    instead answers for these cases only, and is far too often significant for the others.
+    Use it to ask whether a framing matters beyond the cases at hand. Not for these cases alone, which
+    `these_cases_difference` covers: testing framings against repeats answers for these cases only, and is far
+    too often significant for the others.
 
     Parameters
     ----------
@@ -242,6 +247,11 @@ def crossed_variance(values: ArrayLike) -> CrossedVariance:
     -----
     :math:`F = MS_{framing} / MS_{case \times framing}` on (f - 1, (f - 1)(c - 1)) degrees of freedom. Normal
     theory: for few cases of 0/1 scores a permutation of the framings within cases is safer.
+
+    References
+    ----------
+    Searle, S. R., Casella, G. & McCulloch, C. E. (1992). Variance Components. Wiley.
+    doi:10.1002/9780470316856
 
     Examples
     --------

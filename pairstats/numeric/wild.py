@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import one_of
 from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_alternative, tails
-from pairstats.numeric.draws import derived_seed
+from pairstats.numeric.draws import seeded
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +53,8 @@ class WildCluster:
         Arrangements enumerated or drawn.
     mc_error : float or None
         Standard error of a drawn p-value; None where all arrangements were taken.
+    seed : int or None
+        Of the draw: derived from the data, or the one given; None where nothing was drawn.
     """
 
     estimate: float
@@ -66,6 +68,7 @@ class WildCluster:
     alternative: str
     n_resamples: int
     mc_error: float | None
+    seed: int | None = None
 
 
 def wild_cluster(
@@ -81,9 +84,9 @@ def wild_cluster(
 ) -> WildCluster:
     r"""Test and interval of an item-weighted mean by random signs on the families' residuals under the null.
 
-    For comparison with econometric papers, unbounded scores and 6 to 50 families. Near a ceiling it covers
-    no better than the t interval; use `pairstats.numeric.family_interval` there, and
-    `pairstats.numeric.sign_flip` to test exchangeable labels: for equal sizes the two p-values are the same.
+    Use it for comparison with econometric papers, unbounded scores and 6 to 50 families. Not near a ceiling,
+    where it covers no better than the t interval and `pairstats.numeric.family_interval` does; exchangeable
+    labels are tested by `pairstats.numeric.sign_flip`: for equal sizes the two p-values are the same.
 
     Parameters
     ----------
@@ -130,11 +133,12 @@ def wild_cluster(
     counts = as_sizes(sizes, means.size)
     estimate = float(counts @ means / counts.sum())
     exact = weights == "rademacher" and means.size <= MOST_ENUMERATED
+    seed = None
     if exact:
         drawn = _all_signs(means.size)
     else:
-        seed = derived_seed(np.column_stack([means, counts])) if rng is None else rng
-        drawn = _draw(means, counts, weights, as_count("n_resamples", n_resamples, minimum=1), seed)
+        generator, seed = seeded(np.column_stack([means, counts]), rng)
+        drawn = _draw(means, counts, weights, as_count("n_resamples", n_resamples, minimum=1), generator)
     p_of = _p_function(means, counts, drawn, exact)
     statistic, p = p_of(float(null), side)
     low, high = _limits(p_of, means, counts, estimate, confidence_level, side)
@@ -152,6 +156,7 @@ def wild_cluster(
         alternative=side,
         n_resamples=len(drawn),
         mc_error=None if exact else math.sqrt(p * (1 - p) / len(drawn)),
+        seed=seed,
     )
 
 
@@ -160,9 +165,8 @@ def _all_signs(families: int) -> Floats:
     return (1 - 2 * (bits & 1)).astype(np.float64)
 
 
-def _draw(means: Floats, counts: Floats, weights: str, n_resamples: int, seed: Any) -> Floats:
+def _draw(means: Floats, counts: Floats, weights: str, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Weights of each family; drawn for the sorted families, so that their order does not matter."""
-    rng = np.random.default_rng(seed)
     points = np.array([-1.0, 1.0]) if weights == "rademacher" else WEBB
     drawn = np.empty((n_resamples, means.size))
     drawn[:, np.lexsort((counts, means))] = points[rng.integers(0, points.size, drawn.shape)]

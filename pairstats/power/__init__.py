@@ -84,6 +84,9 @@ def power_of(
 ) -> Power:
     r"""Simulate a protocol before its data: power, detectable difference and coverage of every contrast.
 
+    Use it before a protocol is frozen. Not on the data of the study itself, whose power says what its p-value
+    says; for a quick number from a pilot see `families_plan` and `bound_plan`.
+
     Parameters
     ----------
     protocol : Protocol
@@ -117,6 +120,9 @@ def power_of(
     family-CP limits for margins, adjusted together in each simulation. The detectable difference is searched
     at the level alpha / k that the first step of Holm's procedure has for k rows, by moving the rates of the
     first level away from those of the reference on the same draws.
+
+    Formulas and sources: `mcnemar_power`, `mcnemar_sample_size`, `minimal_detectable_difference`,
+    `paired_family_power` of `pairstats.numeric`.
 
     Examples
     --------

@@ -10,12 +10,16 @@ from pairstats.answers import AnswerFormat
 from pairstats.contrasts import Comparison, Interaction, Pairwise, Trend, Versus
 from pairstats.errors import PairstatsError, ProtocolError, listed, one_of
 from pairstats.estimands import KINDS, Estimand
-from pairstats.intervals import NAMED, Bootstrap, IntervalKind
+from pairstats.interval_names import NAMED
+from pairstats.intervals import IntervalKind
 from pairstats.numeric.checks import ALTERNATIVES
 from pairstats.protocol.values import Answers, ContrastRule, EstimandRule, IntervalRule, Multiplicity
 from pairstats.readers import extract
-from pairstats.readers.mapping import Path
+from pairstats.readers.mapping import Path, path_of
 from pairstats.verdicts import MULTIPLICITY, Claim
+
+RESAMPLING = ("n_resamples", "seed", "at_collapse")
+"""Settings that only some kinds of interval have."""
 
 
 def build_estimand(rule: EstimandRule) -> Estimand:
@@ -64,25 +68,35 @@ def build_interval(rule: IntervalRule) -> IntervalKind:
     if rule.method not in NAMED:
         raise ProtocolError(f"[interval] `method` must be one of {', '.join(NAMED)}, not {rule.method!r}.")
     interval = NAMED[rule.method]
-    resampling = {"n_resamples": rule.n_resamples, "seed": rule.seed, "at_collapse": rule.at_collapse}
+    resampling = {name: getattr(rule, name) for name in RESAMPLING}
     given: dict[str, Any] = {name: value for name, value in resampling.items() if value is not None}
     if not given:
         return interval
-    if not isinstance(interval, Bootstrap):
+    foreign = [name for name in given if name not in _settings(rule.method)]
+    if foreign:
         raise ProtocolError(
-            f"[interval] {listed(given, 3)} belongs to a bootstrap, but the method is {rule.method!r}."
+            f"[interval] {listed(foreign, 3)} does not belong to the method {rule.method!r}, which takes "
+            f"{listed(_settings(rule.method), 3) or 'none of these'}."
         )
     try:
-        return dataclasses.replace(interval, **given)
+        return dataclasses.replace(interval, **given)  # type: ignore[type-var]
     except PairstatsError as error:
         raise ProtocolError(f"[interval] {error}") from error
 
 
 def with_method(rule: IntervalRule, method: str) -> IntervalRule:
-    """Make the same rule with another method; how to resample stays only where the method resamples."""
-    if isinstance(NAMED.get(method), Bootstrap):
-        return dataclasses.replace(rule, method=method)
-    return dataclasses.replace(rule, method=method, n_resamples=None, seed=None, at_collapse=None)
+    """Make the same rule with another method; how to resample stays only where the method takes it."""
+    taken = _settings(method)
+    dropped: dict[str, Any] = {name: None for name in RESAMPLING if name not in taken}
+    return dataclasses.replace(rule, method=method, **dropped)
+
+
+def _settings(method: str) -> list[str]:
+    """Settings of resampling that an interval takes."""
+    if method not in NAMED:
+        return []
+    own = [field.name for field in dataclasses.fields(NAMED[method])]  # type: ignore[arg-type]
+    return [name for name in RESAMPLING if name in own]
 
 
 def build_mapping(name: str, value: Any, key: str = "map") -> Path:
@@ -98,21 +112,15 @@ def build_mapping(name: str, value: Any, key: str = "map") -> Path:
     >>> build_mapping("family", r"item~^(\w+)-")
     Extract(name='item', pattern='^(\\w+)-')
     """
-    if isinstance(value, dict) and value.keys() == {"from", "pattern"}:
-        column, pattern = value["from"], value["pattern"]
-    elif isinstance(value, str):
-        column, separator, pattern = value.partition("~")
-        if column and not separator:
-            return column
-    else:
-        column = pattern = None
-    if not (isinstance(column, str) and isinstance(pattern, str) and column):
+    parts = value if isinstance(value, dict) and value.keys() == {"from", "pattern"} else {}
+    words = list(parts.values()) or [value]
+    if not all(isinstance(word, str) for word in words) or not words[0].partition("~")[0]:
         raise ProtocolError(
             f"`{key}.{name}` must be a dotted path, 'column~pattern' or {{ from = ..., pattern = ... }}, "
             f"but is {value!r}."
         )
     try:
-        return extract(column, pattern)
+        return extract(parts["from"], parts["pattern"]) if parts else path_of(value)
     except PairstatsError as error:
         raise ProtocolError(f"`{key}.{name}`: {error}") from error
 

@@ -122,7 +122,7 @@ def _contrast(table: Table, rule: ContrastRule, defined: Sequence[str]) -> Itera
         return  # what is left of it would only be blamed for what is missing
     yield from tried(table, lambda: build.build_claim(rule))
     if rule.minus is not None:
-        if rule.compare or rule.average:
+        if rule.compare:
             yield table.fault(f"Contrast {rule.name!r} takes either `compare` or `minus`, not both.", "minus")
         return
     yield from _comparison(table, rule)

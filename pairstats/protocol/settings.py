@@ -11,6 +11,7 @@ from typing import Any
 from pairstats.conditions import Condition
 from pairstats.errors import PairstatsError, listed
 from pairstats.infer import MISSING_RULES
+from pairstats.interval_names import SHARES_ONLY
 from pairstats.numeric.checks import check_level
 from pairstats.panel import NO_ANSWER_RULES, POPULATIONS
 from pairstats.protocol import build
@@ -34,6 +35,7 @@ def settings_faults(tables: Tables) -> Iterator[Fault]:
     for section, check in (("design", _design), ("interval", _interval), ("calibration", _calibration)):
         for table in tables.named(section):
             yield from check(table, table.value)
+    yield from _shares_only(tables)
     for table in tables.named("answers"):
         yield from tried(table, partial(build.build_answers, table.value))
     if tables.value("answers") is not None:
@@ -173,6 +175,20 @@ def _interval(table: Table, rule: IntervalRule) -> Iterator[Fault]:
         value = getattr(rule, key)
         if value is not None and value < least:
             yield table.fault(f"`{key}` must be at least {least}, but is {value}.", key)
+
+
+def _shares_only(tables: Tables) -> Iterator[Fault]:
+    """Yield a fault where contrasts shall have an interval that no difference has."""
+    contrasts = [rule.name for rule in tables.values("contrast")]
+    for section in ("interval", "sensitivity"):
+        for table in tables.named(section):
+            if contrasts and table.value.method in SHARES_ONLY:
+                yield table.fault(
+                    f"`method` {table.value.method!r} is for single shares and has no form for a difference, but "
+                    f"the protocol has the contrast {listed(contrasts)}. Take family-jeffreys or family-cp, which "
+                    "on 0/1 families are Jeffreys and Clopper-Pearson.",
+                    "method",
+                )
 
 
 def _calibration(table: Table, rule: Any) -> Iterator[Fault]:

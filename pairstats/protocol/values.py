@@ -118,7 +118,7 @@ class ContrastRule:
 
     ``compare`` names a factor with ``level`` and ``reference`` (or neither: all pairs), with ``across`` for
     an interaction, or with ``doses`` for a trend. ``minus`` names a second estimand instead: the difference
-    of two rates on different families.
+    of two rates on different families, where ``average`` pools cells.
     """
 
     name: str

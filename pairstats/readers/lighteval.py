@@ -20,6 +20,7 @@ from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import dig, parse
+from pairstats.readers.likelihoods import likeliest
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import Scores, content_id, present, score_of
 from pairstats.readers.sheets import Row, open_sheet
@@ -111,16 +112,13 @@ def _records(
 
 
 def _likeliest(answer: Answer) -> dict[str, Any]:
-    """Choice with the largest log-likelihood l, and its softmax ``exp(l_i) / sum_j exp(l_j)``."""
+    """Choice with the largest log-likelihood, and its softmax probability."""
     values = answer.log_likelihoods
     if any(math.isnan(value) for value in values):
         return {"status": "error", "reason": "nan_loglikelihood"}
-    best = max(range(len(values)), key=values.__getitem__)
+    best, probability = likeliest(values)
     name = answer.choices[best].strip() if len(answer.choices) == len(values) else str(best)
-    fields: dict[str, Any] = {"status": ANSWERED, "answer": name, "response": name}
-    if len(values) > 1 and values[best] > -math.inf:
-        fields["confidence"] = 1.0 / math.fsum(math.exp(value - values[best]) for value in values)
-    return fields
+    return {"status": ANSWERED, "answer": name, "response": name, "confidence": probability}
 
 
 def _of_structs(row: Row) -> Answer:

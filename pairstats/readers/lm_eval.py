@@ -5,6 +5,10 @@ One reply is one record. A line holds all replies to a document (``resps``), but
 a reply where the replies are scored again, and one record a document, with the filter's own score, where a
 filter is named; without either it is refused. A line's own scores are used where it holds one reply.
 
+The harness takes documents to be independent of each other (its standard errors do), so a document is a family
+of its own where ``family=`` does not say otherwise. Not so where a document has a field that tells of others
+it belongs to (`TELLS_OF_OTHERS`): then the family must be said.
+
 Source: EleutherAI/lm-evaluation-harness, ``lm_eval/evaluator.py`` and ``loggers/evaluation_tracker.py``.
 """
 
@@ -20,6 +24,8 @@ from typing import Any
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real
+from pairstats.readers.likelihoods import likeliest
+from pairstats.readers.prompts import identified
 from pairstats.schema import ANSWERED
 
 SAMPLES_NAME = re.compile(r"^samples_(?P<task>.+)_(?P<time>\d{4}-\d{2}-\d{2}T[\d.:-]+)\.jsonl(\.gz|\.zst)?$")
@@ -35,6 +41,13 @@ NOT_SCORES = frozenset({
 NO_MATCH = "[invalid]"
 """What the harness's regex filter writes when it finds no answer."""
 NO_FILTER = ""
+TELLS_OF_OTHERS = re.compile(
+    r"famil|variant|group|cluster|pair|parent|perturb|original|rephras|paraphras|translat|passage|context|"
+    r"story|source|base_|template|counterfactual|subject|(^|_)(lang|seed|copy|version)",
+    re.IGNORECASE,
+)
+"""Names of document fields that say, or may say, that several documents are copies of one question."""
+OWN_FAMILY = "each document is a family of its own unless family= says otherwise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,8 @@ class LmEvalReader:
         """Look for a samples line's keys, or for a results file that serves its samples."""
         lines = first_objects(file)
         if any({"doc_id", "doc", "resps"} <= line.keys() for line in lines):
-            return Recognized(_run(file).version)
+            alone = any(_stands_alone(line) for line in lines)
+            return Recognized(_run(file).version, note=OWN_FAMILY if alone else "")
         results = _results(file) if re.match(rb'\s*\{\s*"results"\s*:', file.head) else None
         if results is not None:
             return Recognized(_version(results), companion="results file: totals of the samples beside it")
@@ -158,6 +172,12 @@ def _document(line: dict[str, Any]) -> str:
     return str(line.get("doc_id"))
 
 
+def _stands_alone(line: dict[str, Any]) -> bool:
+    """Whether no field of the document tells of others that it belongs to."""
+    doc = line.get("doc")
+    return isinstance(doc, dict) and not any(TELLS_OF_OTHERS.search(str(name)) for name in doc)
+
+
 def _repeats_replies(line: dict[str, Any], first_digests: dict[str, str]) -> bool:
     """Whether another line with the same replies, but other scores, came before (a filter without a name)."""
     if "filter" in line:
@@ -204,6 +224,8 @@ def _records_or_left_out(
     if not missing and isinstance(resps, list) and resps:
         common = {
             "item": _document(line), "model": run.model, "study": run.task, "doc_hash": line.get("doc_hash"),
+            "family": _document(line) if _stands_alone(line) else None,
+            **identified(dig(line, "arguments", "gen_args_0", "arg_0")),
         }  # fmt: skip
         identity = digest(file.sha256, line)
         replies, choices = _replies(line), _log_likelihoods(line)
@@ -295,24 +317,18 @@ def _filtered(
 def _chosen(
     source: str, line: dict[str, Any], choices: list[float], common: dict[str, Any], identity: str
 ) -> Record:
-    """Give the record of a multiple-choice document: the likeliest choice and its softmax probability.
-
-    The probability is ``exp(l_i) / sum_j exp(l_j)`` of the log-likelihoods as they are, not divided by the
-    length of the choice; it is left out where there is only one choice.
-    """
+    """Give the record of a multiple-choice document: the likeliest choice and its softmax probability."""
     if any(math.isnan(value) for value in choices):
         fields = {**common, "status": "error", "reason": "nan_loglikelihood"}
         return Record(source, _present(fields), {}, line, identity)
     names = _choice_names(line, len(choices))
-    best = max(range(len(choices)), key=choices.__getitem__)
+    best, probability = likeliest(choices)
     target = _text(line.get("target"))
     if target is not None and target.isdecimal() and int(target) < len(choices) > 1:
         target = names[int(target)]
     fields = {**common, "status": ANSWERED, "gold": target}
     if len(choices) > 1:
-        fields |= {"answer": names[best], "response": names[best]}
-        if choices[best] > -math.inf:
-            fields["confidence"] = 1.0 / math.fsum(math.exp(value - choices[best]) for value in choices)
+        fields |= {"answer": names[best], "response": names[best], "confidence": probability}
     return Record(source, _present(fields), _scores(line), line, identity)
 
 

@@ -72,6 +72,25 @@ def extract(name: str, pattern: str) -> Extract:
     return Extract(name, pattern)
 
 
+def path_of(text: str) -> Path:
+    r"""Mapping that a text stands for: a dotted path, or ``column~pattern``.
+
+    Raises
+    ------
+    PairstatsError
+        When the text names no column, or its pattern is no regular expression with a group.
+
+    Examples
+    --------
+    >>> path_of("metadata.family"), path_of(r"item~^(\w+)-")
+    ('metadata.family', Extract(name='item', pattern='^(\\w+)-'))
+    """
+    column, separator, pattern = text.partition("~")
+    if not column:
+        raise PairstatsError(f"A mapping must be a dotted path or 'column~pattern', but is {text!r}.")
+    return extract(column, pattern) if separator else column
+
+
 def name_of(path: Path) -> str:
     """Name that a mapping looks up."""
     return path.name if isinstance(path, Extract) else path

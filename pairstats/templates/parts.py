@@ -357,8 +357,7 @@ def _cells(shown: Scale, row: Mapping[str, Any], *, paired: bool) -> dict[str, s
     """What a table shows of one row of estimates, besides its name."""
     first, second = row["n_first_only"], row["n_second_only"]
     return {
-        "difference" if paired else "estimate":
-            "no results" if row["estimate"] is None else shown.value(row["estimate"]),
+        "difference" if paired else "estimate": _estimate(shown, row),
         "interval": shown.interval(dict(row)),
         "level": "" if row["conf_level"] is None else level_text(row["conf_level"]),
         "p": p_text(row["p_value"]),
@@ -375,6 +374,15 @@ def _cells(shown: Scale, row: Mapping[str, Any], *, paired: bool) -> dict[str, s
         "method": row["method"] or "",
         "note": row["note"] or "",
     }  # fmt: skip
+
+
+def _estimate(shown: Scale, row: Mapping[str, Any]) -> str:
+    """Show an estimate; a row without one may be a test of several cells, or bounds alone."""
+    if row["estimate"] is not None:
+        return shown.value(row["estimate"])
+    return (
+        "" if any(row[name] is not None for name in ("p_value", "statistic", "bound_low")) else "no results"
+    )
 
 
 def _bounds(shown: Scale, row: Mapping[str, Any]) -> str:

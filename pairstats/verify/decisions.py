@@ -82,7 +82,7 @@ def units_of(
     if quantity.kind == "flip_rate":
         return _flips(quantity, rows, family, cells, unit)
     if quantity.kind == "all_correct":
-        return _passes(quantity, rows, family, cells)
+        return _passes(quantity, rows, family, cells, unit)
     valid, num, den = _per_reply(quantity, rows)
     zero = pa.scalar(0.0)
     counted = pa.table({
@@ -210,7 +210,9 @@ def _empty_units(rows: pa.Table, unit: Sequence[str], cells: Sequence[str]) -> U
     return {key: Sums(0.0, 0.0, 0, 0) for key, _ in _grouped(rows, unit, cells, nothing)}
 
 
-def _passes(quantity: Quantity, rows: pa.Table, family: str, cells: Sequence[str]) -> Units:
+def _passes(
+    quantity: Quantity, rows: pa.Table, family: str, cells: Sequence[str], unit: Sequence[str]
+) -> Units:
     """One repeat of all units of a family is one pass; it counts when no decision is missing."""
     score = _number(rows, quantity.args.get("column", "score"))
     right = pc.fill_null(pc.greater_equal(score, quantity.args.get("full", 1.0) - 1e-9), False)
@@ -219,9 +221,9 @@ def _passes(quantity: Quantity, rows: pa.Table, family: str, cells: Sequence[str
     for (key, _), _ in _grouped(rows, [family, "item", "variant"], [], measures):
         sizes[key[0]] = sizes.get(key[0], 0) + 1
     totals: dict[tuple[Key, Key], list[int]] = {}
-    for (key, cell), sums in _grouped(rows, [family, "repeat"], cells, measures):
+    for (key, cell), sums in _grouped(rows, [family, *unit, "repeat"], cells, measures):
         size = quantity.args.get("size") or sizes[key[0]]
-        total = totals.setdefault(((key[0],), cell), [0, 0, 0])
+        total = totals.setdefault((key[:-1], cell), [0, 0, 0])
         total[0] += int(sums["n"] == size and sums["right"] == size)
         total[1] += int(sums["n"] == size)
         total[2] += 1

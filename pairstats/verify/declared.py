@@ -93,6 +93,7 @@ class Declared:
     cells: tuple[str, ...]
     missing: str
     no_answer: str
+    population: str
     score_range: Ends
     interval: Mapping[str, Any]
     quantities: tuple[Quantity, ...]
@@ -148,6 +149,7 @@ def _declared(content: Mapping[str, Any]) -> Declared:
         cells=tuple(design.get("cells", ("model",))),
         missing=design.get("missing", "common"),
         no_answer=design.get("no_answer", "wrong"),
+        population=design.get("population") or "families",
         score_range=(float(low), float(high)),
         interval=content.get("interval", {}),
         quantities=quantities,

@@ -25,6 +25,9 @@ RESULT_SUMS = "results_sha256"
 
 STATUSES = ("answered", "unparsed", "truncated", "refused", "empty", "error", "absent")
 
+AS_READ = "status_as_run"
+"""Where a scorer changed statuses: those that the reader counted."""
+
 
 def file_checks(folder: Path, declared: Declared, records: pa.Table) -> Outcome:
     """Checks of everything beside the numbers."""
@@ -136,7 +139,8 @@ def _ledger(folder: Path, records: pa.Table, provenance: Mapping[str, Any]) -> O
 
 
 def _counted(lines: Sequence[Mapping[str, Any]], records: pa.Table) -> list[Difference]:
-    statuses = [str(status) for status in records.column("status").to_pylist()]
+    as_read = AS_READ if AS_READ in records.column_names else "status"
+    statuses = [str(status) for status in records.column(as_read).to_pylist()]
     sources = [str(source) for source in records.column("source").to_pylist()]
     files = sorted((line["file"] for line in lines if line["rows"]), key=len, reverse=True)
     owner = [next((f for f in files if source.startswith(f)), None) for source in sources]

@@ -11,7 +11,7 @@ import numpy as np
 from pairstats.verify.chances import adjusted, through_gates, touching
 from pairstats.verify.declared import Declared, Ends, Question
 from pairstats.verify.limits import EXACT, Span, Wanted, dirichlet_mean_below, limits_of
-from pairstats.verify.rows import Row, unpaired_limits
+from pairstats.verify.rows import THESE_CASES, Row, unpaired_limits
 
 NOISE = 1e-12
 """Absolute error allowed for a probability that is an integral."""
@@ -56,6 +56,8 @@ def _one_margin(question: Question) -> float:
 
 def _claim_p(row: Row, question: Question, found: Mapping[str, Any], declared: Declared) -> float | None:
     """P-value of the claim: the one in the table where it is right, else our own; None where there is none."""
+    if declared.population == "these_cases":
+        return None if found.get("p_value") is None else float(found["p_value"])
     if question.margins is not None:
         span = _margin_p(row, question, question.margins, declared)
         if span is None:
@@ -106,6 +108,9 @@ def _conclude(row: Row, question: Question, p: float, after: float, declared: De
     small = NOISE * max(1.0, after / p) if question.margins is not None else 0.0
     row.spans["p_adjusted"] = Span(max(after - small, 0.0), after + small, EXACT)
     alpha = question.alpha * (p / after)
+    if declared.population == "these_cases":
+        _conclude_these_cases(row, question, after)
+        return
     error = row.spans.get("std_error")
     if error is not None and not math.isnan(error.low):
         row.spans["mdd"] = Span.at(_detectable(row, question, alpha, error.low), EXACT)
@@ -120,8 +125,20 @@ def _conclude(row: Row, question: Question, p: float, after: float, declared: De
         row.spans.pop("p_floor", None)
         row.unknown.pop("p_floor", None)
         side = "each side" if question.claim == "equivalence" else "lower limit one-sided"
-        row.words["method"] = f"family-cp at the adjusted level ({side})"
+        kind = "MOVER of family-cp" if row.sides else "family-cp"
+        row.words["method"] = f"{kind} at the adjusted level ({side})"
     row.words["verdict"] = _verdict(row, question, after, declared)
+
+
+def _conclude_these_cases(row: Row, question: Question, after: float) -> None:
+    """Keep what follows from the printed p-value alone: the verdict of a claim that is reached."""
+    if question.margins is not None:
+        row.unknown.update(dict.fromkeys(("conf_level", "null"), THESE_CASES))
+    if after <= question.alpha:
+        row.words["verdict"] = _reached(row, question)
+    else:
+        row.words.pop("verdict", None)
+        row.unknown["verdict"] = THESE_CASES
 
 
 def _deciding(row: Row, question: Question, level: float, declared: Declared) -> tuple[Span, Span]:
@@ -147,16 +164,21 @@ def _verdict(row: Row, question: Question, after: float, declared: Declared) -> 
     if units < declared.minimum * (units + missing):
         return "not estimable"
     if after <= question.alpha:
-        if question.margins is not None:
-            return {"noninferiority": "noninferior", "equivalence": "equivalent"}[question.claim]
-        value = row.spans["estimate"].low
-        return "superior" if value > 0 else "inferior" if value < 0 else "inconclusive"
+        return _reached(row, question)
     if question.margins is not None:
         if row.spans["conf_high"].high < -question.margins[0]:
             return "inferior"
         if question.claim == "equivalence" and row.spans["conf_low"].low > question.margins[1]:
             return "superior"
     return "inconclusive" if _decidable(row, question) else "not estimable"
+
+
+def _reached(row: Row, question: Question) -> str:
+    """Verdict of a claim whose adjusted p-value is small enough."""
+    if question.margins is not None:
+        return {"noninferiority": "noninferior", "equivalence": "equivalent"}[question.claim]
+    value = row.spans["estimate"].low
+    return "superior" if value > 0 else "inferior" if value < 0 else "inconclusive"
 
 
 def _decidable(row: Row, question: Question) -> bool:

@@ -26,6 +26,11 @@ from pairstats.verify.limits import (
     std_error,
 )
 
+APART = ("study", "run", "platform", "model", "condition")
+"""Columns of the key that tell replies apart which were not given to the same request."""
+
+THESE_CASES = "limits and tests over repeats of these cases have no second path"
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -76,14 +81,23 @@ def cell_rows(declared: Declared, rows: pa.Table, quantity: Quantity) -> list[Ro
 
 
 def _cells(
-    declared: Declared, rows: pa.Table, quantity: Quantity, where: Mapping[str, Any] | None = None
+    declared: Declared,
+    rows: pa.Table,
+    quantity: Quantity,
+    where: Mapping[str, Any] | None = None,
+    pooled: Sequence[str] = (),
 ) -> list[tuple[dict[str, Any], Answer]]:
-    """Every cell of a quantity, with its totals."""
+    """Every cell of a quantity, with its totals; replies of pooled cells stay apart inside a family."""
     here = chosen(rows, {**quantity.where, **(where or {})})
-    units = units_of(quantity, here, declared.family, declared.cells, quantity.unit(declared.unit))
+    cells = tuple(name for name in declared.cells if name not in pooled)
+    apart = tuple(name for name in declared.cells if name in pooled and name in APART)
+    unit = quantity.unit(declared.unit)
+    if quantity.kind in ("flip_rate", "all_correct") or "unit" not in declared.raw.get("design", {}):
+        unit = tuple(dict.fromkeys((*unit, *apart)))
+    units = units_of(quantity, here, declared.family, cells, unit)
     return [
         (
-            dict(zip(declared.cells, cell, strict=True)),
+            dict(zip(cells, cell, strict=True)),
             answer_of(units, [(cell, 1.0)], quantity, declared.missing, single=True),
         )
         for cell in sorted({cell for _, cell in units}, key=str)
@@ -111,7 +125,7 @@ def question_rows(declared: Declared, rows: pa.Table, question: Question) -> lis
             made = Row(label, quantity.name, levels, _counts(answer), question, answer)
             if not answer.empty:
                 _add_numbers(made, quantity, declared, question.side)
-                _add_test(made, question)
+                _add_test(made, question, declared)
         made.spans["conf_level"] = Span.at(declared.level, EXACT)
         made.spans["null"] = Span.at(0.0, EXACT)
         found.append(made)
@@ -120,8 +134,11 @@ def question_rows(declared: Declared, rows: pa.Table, question: Question) -> lis
 
 def _unpaired_rows(declared: Declared, rows: pa.Table, question: Question, minus: Quantity) -> list[Row]:
     """Rows of a difference of two quantities whose families are not paired."""
-    first = _cells(declared, rows, question.quantity, question.where)
-    second = {str(levels): answer for levels, answer in _cells(declared, rows, minus, question.where)}
+    first = _cells(declared, rows, question.quantity, question.where, question.average)
+    second = {
+        str(levels): answer
+        for levels, answer in _cells(declared, rows, minus, question.where, question.average)
+    }
     found = []
     for levels, one in first:
         if str(levels) not in second:
@@ -216,6 +233,10 @@ def _add_numbers(row: Row, quantity: Quantity, declared: Declared, side: str) ->
     """Estimate, standard error and limits."""
     answer = row.answer
     assert answer is not None, "rows without an answer have no numbers"
+    if declared.population == "these_cases":
+        row.spans["estimate"] = Span.at(answer.estimate, EXACT)
+        row.unknown.update(dict.fromkeys(("std_error", "conf_low", "conf_high"), THESE_CASES))
+        return
     wanted = Wanted(declared.method, declared.level, side, declared.interval)
     row.words["method"] = declared.method
     if answer.shared:
@@ -233,10 +254,13 @@ def _add_numbers(row: Row, quantity: Quantity, declared: Declared, side: str) ->
     row.spans["conf_low"], row.spans["conf_high"] = limits
 
 
-def _add_test(row: Row, question: Question) -> None:
+def _add_test(row: Row, question: Question, declared: Declared) -> None:
     """Statistic and p-value."""
     answer = row.answer
     assert answer is not None, "rows without an answer have no test"
+    if declared.population == "these_cases":
+        row.unknown.update(dict.fromkeys(("statistic", "p_value", "p_floor", "mdd"), THESE_CASES))
+        return
     if not answer.shared:
         row.spans["statistic"] = row.spans["estimate"]
         row.spans["p_value"] = swap_p(np.array(answer.num), np.array(answer.den), question.side)

@@ -1,0 +1,164 @@
+"""Verdicts of a judge on pairs of replies that it saw in both orders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairstats.errors import PairstatsError, listed, one_of
+from pairstats.numeric.exact import SignFlipTest
+from pairstats.numeric.family import Kind
+from pairstats.numeric.judge import SwappedVerdicts, swapped_verdicts
+from pairstats.panel import Panel
+from pairstats.replies import (
+    noted,
+    provenance,
+    replies_by_cell,
+    request_keys,
+    share_columns,
+    shared_columns,
+    side_by_side,
+)
+from pairstats.result import Estimates
+
+POSITIONS = ("first", "second")
+
+
+def judge_verdicts(
+    panel: Panel,
+    systems: tuple[str, str],
+    column: str = "answer",
+    shown_first: str = "variant",
+    *,
+    verdicts: str = "systems",
+    tie: str = "tie",
+    kind: Kind = "jeffreys",
+    confidence_level: float = 0.95,
+) -> Estimates:
+    """Win rate of one system over another, position bias and consistency of a judge, in every cell.
+
+    Use it for pairwise preferences where each pair was judged in both orders. Not for scores of single
+    replies, for which `estimate` and `contrast` are; nor for one order, where position and system are one.
+
+    Parameters
+    ----------
+    panel : Panel
+        One row a judgement; the judge is a cell such as ``model``.
+    systems : (str, str)
+        The two systems that are compared; the win rate is that of the first.
+    column : str, default "answer"
+        The verdict.
+    shown_first : str, default "variant"
+        Column that names the system whose reply the judge saw first.
+    verdicts : {"systems", "positions"}
+        Whether a verdict names a system, or is "first" or "second".
+    tie : str, default "tie"
+        The verdict of no preference. A judgement without a verdict is missing, never a tie.
+    kind : {"jeffreys", "cp"}
+        As in `pairstats.numeric.family_interval`.
+    confidence_level : float, default 0.95
+
+    Returns
+    -------
+    Estimates
+        Four rows a cell: ``win_rate`` (ties half) and ``first_rate``, both with the exact test of one half;
+        ``consistency``; and ``consistent_win_rate``, of pairs that one system wins in both orders.
+        ``n_units`` counts pairs with both orders, ``n_missing`` the others.
+
+    Raises
+    ------
+    PairingError, PairstatsError
+
+    Notes
+    -----
+    Formula and sources: `swapped_verdicts` of `pairstats.numeric`.
+
+    References
+    ----------
+    Zheng, L. et al. (2023). Judging LLM-as-a-judge with MT-Bench and Chatbot Arena. arXiv:2306.05685.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame([{"family": f"f{i}", "item": f"q{i}", "model": "judge", "variant": shown,
+    ...                       "answer": "a" if i < 6 else shown} for i in range(8) for shown in "ab"])
+    >>> found = judge_verdicts(Panel(rows), ("a", "b")).frame.set_index("estimand")["estimate"]
+    >>> found[["win_rate", "first_rate", "consistency"]].tolist()
+    [0.875, 0.625, 0.75]
+    """
+    one_of("verdicts", verdicts, ("systems", "positions"))
+    if len(set(systems)) != 2:
+        raise PairstatsError(f"`systems` must name two different systems, but got {systems!r}.")
+    shared = shared_columns(panel, "A comparison by a judge", confidence_level)
+    keys = request_keys(panel, column, shown_first)
+    others = tuple(name for name in panel.cells if name != shown_first)
+    rows: list[dict[str, Any]] = []
+    for replies in replies_by_cell(panel.by(others), shown_first, column, *keys):
+        frame = _coded(replies.frame, column, shown_first, systems, verdicts, tie)
+        merged = side_by_side(frame, keys, shown_first, systems, ("preference",))
+        first, second = merged[["preference_1", "preference_2"]].to_numpy(dtype=float).T
+        row = {**replies.labels, **shared, "contrast": f"{systems[0]} - {systems[1]}"}
+        if not (~np.isnan(first) & ~np.isnan(second)).any():
+            note = "no results: no pair has a verdict in both orders"
+            rows.append(
+                row | {"estimand": "win_rate", "n_families": 0, "n_missing": len(merged), "note": note}
+            )
+            continue
+        found = swapped_verdicts(
+            first, second, families=merged[panel.family].tolist(), kind=kind, confidence_level=confidence_level
+        )  # fmt: skip
+        rows += [noted(panel, row | one) for one in _rows(found, systems[0])]
+    settings = provenance(panel, systems=list(systems), verdicts=verdicts, tie=tie)
+    return Estimates.from_rows(rows, factors=others, provenance=settings)
+
+
+def _coded(
+    frame: pd.DataFrame, column: str, shown_first: str, systems: tuple[str, str], verdicts: str, tie: str
+) -> pd.DataFrame:
+    """Add the preference for the first system: 1, 0, 0.5 for a tie, NaN for no verdict."""
+    # A column of the records may hold numbers or words; ids are words.
+    shown = frame[shown_first].astype(str)
+    given = [None if pd.isna(value) else str(value) for value in frame[column]]
+    said = pd.Series(given, index=frame.index, dtype=object)
+    foreign = sorted(set(shown) - set(systems))
+    if foreign:
+        raise PairstatsError(
+            f"Column {shown_first!r} must name the system shown first, {systems[0]!r} or {systems[1]!r}, but "
+            f"holds {listed(foreign)}. Leave these rows out with panel.where(), or map the column."
+        )
+    known = POSITIONS if verdicts == "positions" else systems
+    odd = sorted({word for word in said if word is not None} - {*known, tie})
+    if odd:
+        raise PairstatsError(
+            f"Verdicts in {column!r} must be {known[0]!r}, {known[1]!r} or {tie!r}, but some are {listed(odd)}. "
+            'Say tie="..." for the word of no preference, or verdicts="positions" for first and second.'
+        )
+    if verdicts == "positions":
+        other = shown.map({systems[0]: systems[1], systems[1]: systems[0]})
+        said = said.where(said != "first", shown).where(said != "second", other)
+    worth = {systems[0]: 1.0, systems[1]: 0.0, tie: 0.5}
+    return frame.assign(preference=said.map(worth).astype(float))
+
+
+def _rows(found: SwappedVerdicts, first: str) -> list[dict[str, Any]]:
+    counts = {"n_units": found.n_pairs, "n_missing": found.n_single + found.n_missing}
+    both = f"{found.n_wins} won, {found.n_losses} lost, {found.n_ties} tied in both orders"
+    apart = (
+        f"{found.n_first} to the first shown, {found.n_second} to the second, {found.n_mixed} with one tie"
+    )
+    only = f"{found.n_single} judged in one order only" if found.n_single else None
+    told = "; ".join(filter(None, [both, only]))
+    return [
+        counts | _tested("win_rate", found.win_rate, found.win_test) | {"note": f"of {first}: {told}"},
+        counts | _tested("first_rate", found.first_rate, found.position_test) | {"note": apart},
+        counts | {"estimand": "consistency", **share_columns(found.consistency)},
+        counts | {"estimand": "consistent_win_rate", **share_columns(found.consistent_win_rate)},
+    ]
+
+
+def _tested(name: str, share: Any, test: SignFlipTest) -> dict[str, Any]:
+    return {
+        "estimand": name, **share_columns(share), "null": 0.5, "statistic": test.statistic,
+        "p_value": test.p_value, "p_floor": test.p_floor,
+    }  # fmt: skip

@@ -1,0 +1,23 @@
+"""The choice that a model found likeliest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def likeliest(log_likelihoods: Sequence[float]) -> tuple[int, float | None]:
+    """Position of the largest log-likelihood l, and its softmax ``exp(l_i) / sum_j exp(l_j)``.
+
+    Of the log-likelihoods as they are, not divided by the length of a choice. There is no probability where
+    there is one choice only, or none is possible. None of them may be NaN.
+
+    Examples
+    --------
+    >>> likeliest([-2.0, -1.0, -2.0])[0], likeliest([-5.0])
+    (1, (0, None))
+    """
+    best = max(range(len(log_likelihoods)), key=log_likelihoods.__getitem__)
+    if len(log_likelihoods) < 2 or log_likelihoods[best] == -math.inf:
+        return best, None
+    return best, 1.0 / math.fsum(math.exp(value - log_likelihoods[best]) for value in log_likelihoods)

@@ -1,0 +1,306 @@
+"""What `check_records` finds: each fault planted alone, none in clean records, and the own logs' known traits."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from conftest import ROOT, SHARED, needs_shared
+
+import pairstats as ps
+from pairstats import cli
+from pairstats.errors import SchemaError
+
+RAW = ROOT / "records/rule_conflicts/raw"
+N = 40
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    """Two models, 40 items, two repeats: everything as it should be."""
+    rng = random.Random(7)
+    rows = []
+    for model in ("a", "b"):
+        for item in range(N):
+            for repeat in (0, 1):
+                answer = rng.choice("ABCD")
+                rows.append({
+                    "family": f"f{item // 2}", "item": f"q{item}", "model": model, "repeat": repeat,
+                    "status": "answered", "answer": answer, "gold": "ABCD"[item % 4],
+                    "score": float(answer == "ABCD"[item % 4]), "confidence": rng.uniform(0.3, 1),
+                    "response": f"{answer}, says {model} on {item} for the {rng.random()}th time",
+                    "source": f"{model}.jsonl:{2 * item + repeat + 1}", "split": "easy" if item < N / 2 else "hard",
+                    "prompt_sha256": f"p{item}", "response_id": f"{model}-{item}-{repeat}",
+                })  # fmt: skip
+    return pd.DataFrame(rows).assign(**columns)
+
+
+def kinds(rows: pd.DataFrame, **options: Any) -> list[str]:
+    return [flag.kind for flag in ps.check_records(ps.Records.from_frame(rows, **options)).flags]
+
+
+def of(rows: pd.DataFrame, model: str) -> pd.Series:
+    return rows["model"] == model
+
+
+def test_clean_records_have_no_flag() -> None:
+    found = ps.check_records(ps.Records.from_frame(frame()))
+    assert found.flags == ()
+    assert not found.any
+    assert found.not_checked == ()
+    assert found.completeness[["model", "split", "planned", "answered"]].values.tolist() == [
+        ["a", "easy", 40, 40], ["a", "hard", 40, 40], ["b", "easy", 40, 40], ["b", "hard", 40, 40],
+    ]  # fmt: skip
+
+
+def test_copied_run_is_red_and_first() -> None:
+    rows = frame()
+    for name in ("response", "answer", "score", "confidence"):
+        rows.loc[of(rows, "b"), name] = rows.loc[of(rows, "a"), name].to_numpy()
+    found = ps.check_records(ps.Records.from_frame(rows))
+    assert [flag.kind for flag in found.red] == ["identical_runs"]
+    assert found.flags[0].finding == (
+        "the replies of 'a' and 'b' are the same texts in 80 of 80 decisions (scores equal in 80 of 80)"
+    )
+    rows.loc[of(rows, "b") & (rows["item"] == "q3"), "response"] = "another"
+    assert "identical_runs" not in kinds(rows)
+
+
+def test_copied_run_without_texts_is_told_by_answer_score_and_confidence() -> None:
+    rows = frame(response=None)
+    assert kinds(rows) == []
+    for name in ("answer", "score", "confidence"):
+        rows.loc[of(rows, "b"), name] = rows.loc[of(rows, "a"), name].to_numpy()
+    assert kinds(rows) == ["identical_runs"]
+
+
+def test_two_models_that_are_always_right_are_no_copies() -> None:
+    rows = frame(response=None, confidence=None, answer=None, score=1.0)
+    assert kinds(rows) == ["ceiling", "ceiling"]
+
+
+def test_runs_and_conditions_are_subjects_of_their_own() -> None:
+    rows = frame()
+    rows["run"] = rows["model"].map({"a": "one", "b": "two"})
+    rows["model"] = "m"
+    rows["response"] = "same " + rows["item"] + rows["repeat"].astype(str)
+    rows["response_id"] = rows["source"]
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).red
+    assert "'m' run='one' and 'm' run='two' are the same texts" in flag.finding
+    assert "identical_runs" not in kinds(rows.assign(study=rows["run"]))
+
+
+@pytest.mark.parametrize(("value", "kind"), [(1.0, "ceiling"), (0.0, "floor")])
+def test_ceiling_and_floor(value: float, kind: str) -> None:
+    rows = frame()
+    rows.loc[of(rows, "a"), "score"] = value
+    found = ps.check_records(ps.Records.from_frame(rows))
+    assert [(flag.kind, flag.red, flag.count) for flag in found.flags] == [(kind, True, 80)]
+    rows.loc[0, "score"] = 0.5
+    assert kinds(rows) == []
+
+
+def test_ceiling_is_the_end_of_the_declared_range() -> None:
+    rows = frame()
+    rows.loc[of(rows, "a"), "score"] = 1.0
+    assert kinds(rows, score_range=(0.0, 10.0)) == []
+
+
+@pytest.mark.parametrize("name", ["score", "confidence", "score_style"])
+def test_constant_shift(name: str) -> None:
+    rng = random.Random(3)
+    rows = frame()
+    values = [rng.uniform(0, 0.8) for _ in range(2 * N)]
+    rows.loc[of(rows, "a"), name] = values
+    rows.loc[of(rows, "b"), name] = [value + 0.125 for value in values]
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.red) == ("constant_shift", True)
+    assert flag.finding == f"{name} of 'b' is that of 'a' + 0.125 in all of 80 decisions"
+    rows.loc[rows.index[-1], name] = 0.5
+    assert kinds(rows) == []
+
+
+def test_a_raw_record_in_two_families() -> None:
+    rows = frame()
+    twice = rows.iloc[[4]].assign(family="g")
+    found = ps.check_records(ps.Records.from_frame(pd.concat([rows, twice])))
+    assert [flag.kind for flag in found.red] == ["key_repeats"]
+    assert found.red[0].examples == ("a.jsonl:5",)
+
+
+def test_keys_that_repeat_are_faults_of_the_format() -> None:
+    rows = frame()
+    with pytest.raises(SchemaError, match="1 keys occur more than once"):
+        ps.Records.from_frame(pd.concat([rows, rows.iloc[[4]]]))
+
+
+def test_one_response_id_for_two_items_is_red_and_for_two_repeats_is_not() -> None:
+    rows = frame()
+    rows.loc[[0, 2], "response_id"] = "x"
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.red, flag.count) == ("response_id_repeats", True, 2)
+    assert "rows of different items" in flag.finding
+    rows = frame()
+    rows.loc[[0, len(rows) - 1], "response_id"] = "x"
+    assert len(kinds(rows)) == 2
+    rows = frame()
+    rows.loc[[0, 1, 2, 3], "response_id"] = ["x", "x", "y", "y"]
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.red, flag.count, flag.of) == ("cached_repeats", False, 2, 160)
+
+
+def test_repeats_of_one_text_and_replies_from_a_cache() -> None:
+    rows = frame()
+    rows.loc[of(rows, "a"), "response"] = "on " + rows["item"]
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert flag.finding.startswith("all repeats of 'a' are the same text in 40 of 40 units")
+    rows = frame(cached=[True] * 3 + [None] * (4 * N - 3))
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert flag.finding == "3 replies of 160 came from the platform's cache by its own word"
+
+
+def test_constant_answer() -> None:
+    rows = frame()
+    rows.loc[of(rows, "b"), "answer"] = "A"
+    rows.loc[rows.index[-1], "answer"] = "C"
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert flag.finding == "'b' answered 'A' in 79 of 80 decisions; the most frequent key is 25% of the keys"
+    assert "constant_answer" not in kinds(rows.assign(gold="A"))
+
+
+def test_identical_answers_with_other_words() -> None:
+    rows = frame()
+    rows.loc[of(rows, "b"), "answer"] = rows.loc[of(rows, "a"), "answer"].to_numpy()
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.red) == ("identical_answers", False)
+    assert (
+        flag.finding == "'a' and 'b' gave the same answer in 80 of 80 decisions, 0 times with the same text"
+    )
+
+
+def test_family_in_two_splits() -> None:
+    rows = frame()
+    rows.loc[rows["item"] == "q0", "split"] = "hard"
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.count, flag.of, flag.examples) == ("two_splits", 1, 20, ("f0",))
+
+
+@pytest.mark.parametrize(("column", "kind"), [("prompt_sha256", "prompt_differs"), ("gold", "gold_differs")])
+def test_prompt_or_key_differs_between_models(column: str, kind: str) -> None:
+    rows = frame()
+    rows.loc[of(rows, "b") & (rows["item"] == "q9"), column] = "Z"
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.count, flag.of, flag.examples) == (kind, 1, 40, ("q9",))
+    # Another condition or variant may be put in other words.
+    assert kinds(rows.assign(condition=rows["model"])) == []
+    assert kinds(rows.assign(variant=rows["model"])) == []
+
+
+def test_confidence_on_two_scales_is_seen_in_a_file(tmp_path: Path) -> None:
+    def read(scale: float, values: list[float]) -> ps.RecordsCheck:
+        lines = [f"q{n},m,{value},1\n" for n, value in enumerate(values)]
+        (tmp_path / "a.csv").write_text("item,model,confidence,score\n" + "".join(lines))
+        records = ps.read_runs(tmp_path / "a.csv", family="item", confidence_scale=scale)
+        return ps.check_records(records)
+
+    mixed = [0.9, 0.8, 0.75, 80, 90, 95, 60, 70]
+    for scale in (1, 100):
+        [flag] = [flag for flag in read(scale, mixed).flags if flag.kind == "two_scales"]
+        assert flag.finding == "a.csv: confidence on two scales: 3 stated between 0 and 1, 5 above 1"
+    assert [f for f in read(1, [0.9, 0.8, 0.7, 1.0]).flags if f.kind == "two_scales"] == []
+    assert [f for f in read(100, [90, 80, 0, 1, 100, 101]).flags if f.kind == "two_scales"] == []
+
+
+def test_two_scales_without_a_ledger() -> None:
+    rows = frame()
+    rows.loc[rows.index[:6], "confidence"] = [0.009, 0.008, 0.0075, 0.007, 0.005, 0.0095]
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert flag.finding.startswith("a.jsonl: 6 of 80 confidences are below 0.01")
+
+
+def test_what_is_lacking_is_said() -> None:
+    bare = pd.DataFrame({"family": ["f"], "item": ["q"], "model": ["m"], "status": ["error"]})
+    found = ps.check_records(ps.Records.from_frame(bare))
+    assert found.flags == ()
+    assert [what.split(":")[0] for what in found.not_checked] == [
+        "identical runs", "ceiling", "constant shift", "a raw record in several rows", "response ids",
+        "constant answers", "prompts",
+    ]  # fmt: skip
+
+
+def test_few_decisions_say_nothing() -> None:
+    rows = frame()
+    few = rows[rows["item"].isin(["q0", "q1", "q2", "q3"])]
+    assert kinds(few.assign(score=1.0, answer="A", response="A", response_id=None)) == []
+
+
+def test_many_runs_are_not_compared_in_pairs_and_that_is_said() -> None:
+    rows = [
+        {"family": "f", "item": "q", "model": f"m{n}", "status": "answered", "response": "A"}
+        for n in range(401)
+    ]
+    found = ps.check_records(ps.Records.from_frame(pd.DataFrame(rows)))
+    assert any("there are 401, more than 400" in what for what in found.not_checked)
+
+
+def test_shown_as_text_html_frame_and_dict() -> None:
+    rows = frame()
+    rows.loc[of(rows, "b"), "score"] = 1.0
+    rows.loc[rows["item"] == "q0", "split"] = "<hard>"
+    rows["model"] = rows["model"].map({"a": "a", "b": "<b>"})
+    found = ps.check_records(ps.Records.from_frame(rows))
+    text = str(found)
+    assert text.index("ceiling: '<b>' scored 1") < text.index("Completeness:") < text.index("two splits")
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert "<b>" not in found._repr_html_()
+    assert found.frame["kind"].tolist() == ["ceiling", "two_splits"]
+    assert json.loads(json.dumps(found.to_dict()))["flags"][0]["kind"] == "ceiling"
+
+
+def test_command_exits_1_on_findings_and_0_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.parquet"
+    ps.Records.from_frame(frame()).save(path)
+    assert cli.main(["check", str(path)]) == 0
+    assert "Red flags: none" in capsys.readouterr().out
+    rows = frame()
+    rows.loc[of(rows, "b"), "score"] = 1.0
+    ps.Records.from_frame(rows).save(path)
+    assert cli.main(["check", str(path), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["flags"][0]["kind"] == "ceiling"
+    assert found["findings"] == [found["flags"][0]["finding"]]
+    assert found["completeness"][0]["planned"] == 40
+
+
+def test_own_runs_answer_by_position() -> None:
+    records = ps.read_runs(
+        RAW / "inspect", model="eval.metadata.system", family="metadata.family_id", variant="metadata.variant",
+        score="letter_match",
+    )  # fmt: skip
+    found = ps.check_records(records)
+    assert found.red == ()
+    findings = [flag.finding for flag in found.flags]
+    assert any("'smollm2-terse-t0' answered 'A' in 360 of 360 decisions" in each for each in findings)
+    assert any(
+        "all repeats of 'smollm2-2shot-t0' are the same text in 180 of 180 units" in f for f in findings
+    )
+    assert any("180 items of 180 were put to the models in different words" in each for each in findings)
+
+
+@needs_shared
+def test_repeats_from_the_server_s_memory_are_told_by_their_id() -> None:
+    # At temperature 0 the proxy answers a repeated request from memory, with the first reply's id.
+    records = ps.read_runs(
+        SHARED / "samples/own/openai_loop/chat_json_smollm2-2shot-t0.jsonl.gz", family="family_id",
+        variant="variant", item="item_id", model="system", score_range=(0, 1),
+    )  # fmt: skip
+    ids = records.frame.loc[records.frame["status"] == "answered", "response_id"]
+    copies = [
+        flag for flag in ps.check_records(records).flags if "response id of another repeat" in flag.finding
+    ]
+    assert copies[0].count == len(ids) - ids.nunique() > 0
