@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairstats.errors import PairstatsError
-from pairstats.panel import Panel
-from pairstats.protocol.values import Protocol
 from pairstats.result import Estimates, guarded
 from pairstats.scripts import has_function, load_function, told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from pairstats.panel import Panel
+    from pairstats.protocol.values import Protocol
 
 Table = Estimates | pd.DataFrame
 Tables = Mapping[str, Table]
