@@ -364,8 +364,20 @@ def _provenance(
         "design": asdict(protocol.design),
         "estimands": described_estimands(protocol.estimands),
         "deviations": list(deviations),
-        "input_sha256": dict(zip(records.ledger["file"], records.ledger["sha256"], strict=True)),
+        "input_sha256": _input_digests(records),
     }
+
+
+def _input_digests(records: Records) -> dict[str, str]:
+    """Checksum of every file by its name; a further file of one name, in another source, gets a number."""
+    digests: dict[str, str] = {}
+    for name, digest in zip(records.ledger["file"], records.ledger["sha256"], strict=True):
+        number, key = 1, name
+        while digests.get(key, digest) != digest:
+            number += 1
+            key = f"{name} [{number}]"
+        digests[key] = digest
+    return digests
 
 
 def _step(progress: Progress | None, name: str) -> None:

@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from conftest import ROOT
@@ -15,14 +16,14 @@ RECORDS = ROOT / "records" / "fine_print"
 
 
 @contextmanager
-def generator_modules() -> Iterator[Any]:
-    """Import the generator as its script does, and forget its modules afterwards: their names are plain."""
+def generator_modules(home: Path = HOME) -> Iterator[Any]:
+    """Import a study's generator as its script does, and forget its modules afterwards: their names are plain."""
     before = set(sys.modules)
-    sys.path.insert(0, str(HOME))
+    sys.path.insert(0, str(home))
     try:
         yield importlib.import_module("make_records")
     finally:
-        sys.path.remove(str(HOME))
+        sys.path.remove(str(home))
         for name in set(sys.modules) - before:
-            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(HOME)):
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(home)):
                 del sys.modules[name]

@@ -249,3 +249,18 @@ def test_the_order_of_files_and_rows_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
     two = run_protocol(path, tmp_path / "two", report=False).estimates.frame
     pd.testing.assert_frame_equal(one, two)
+
+
+def test_files_of_one_name_in_two_sources_both_keep_their_checksum(tmp_path: Path) -> None:
+    for source, score in (("one", 1), ("two", 0)):
+        (tmp_path / source).mkdir()
+        rows = f"family,item,model,score\nf,q,{source},{score}\n"
+        (tmp_path / source / "rows.csv").write_text(rows)
+    sources = "".join(
+        f'[[records.source]]\npath = "{s}"\nmap = {{ family = "family" }}\n' for s in ("one", "two")
+    )
+    (tmp_path / "protocol.toml").write_text(sources + '[[estimand]]\nname = "accuracy"\nkind = "mean"\n')
+    results = run_protocol(tmp_path / "protocol.toml", tmp_path / "out", report=False)
+    digests = results.provenance["input_sha256"]
+    assert list(digests) == ["rows.csv", "rows.csv [2]"]
+    assert len(set(digests.values())) == 2

@@ -173,6 +173,8 @@ def foreseeable(protocol: Protocol) -> list[str]:
     planned = protocol.design.expect.get("families")
     if planned is None:
         return ["the planned number of families is not declared (design.expect.families)"]
+    if protocol.design.population == "these_cases":
+        return []  # repeats are exchanged within each case: what they can show depends on the replies
     return [
         f"contrast {rule.name}: {counted(planned, 'family')} cannot support a claim of {rule.claim}: not estimable"
         for rule in protocol.contrasts

@@ -126,9 +126,12 @@ def _ledger(folder: Path, records: pa.Table, provenance: Mapping[str, Any]) -> O
     differences = _counted(lines, records)
     raw = provenance.get("input_sha256", {})
     listed = _json(folder / "records.sha256.json")
+    named: dict[str, set[str]] = {}  # two sources may hold files of one name; provenance lists one of them
+    for line in lines:
+        named.setdefault(line["file"], set()).add(line["sha256"])
     for line in lines:
         name, digest = line["file"], line["sha256"]
-        if name in raw and raw[name] != digest:
+        if name in raw and raw[name] not in named[name]:
             differences.append(Difference(name, "checksum in the ledger", digest, raw[name]))
         if listed and digest not in listed.values():
             differences.append(Difference(name, "checksum", digest, "one of records.sha256.json"))
@@ -146,11 +149,12 @@ def _counted(lines: Sequence[Mapping[str, Any]], records: pa.Table) -> list[Diff
     owner = [next((f for f in files if source.startswith(f)), None) for source in sources]
     differences = []
     if None not in owner and len(set(files)) == len(files):
-        for line in lines:
-            own = Counter(
-                status for status, file in zip(statuses, owner, strict=True) if file == line["file"]
-            )
-            differences += _line(line["file"], line, own)
+        told: dict[str, Counter[str]] = {}
+        for line in lines:  # several sources may name one item table, which then has a line for each
+            told.setdefault(line["file"], Counter()).update({n: line[n] for n in ("rows", *STATUSES)})
+        for file, line in told.items():
+            own = Counter(status for status, name in zip(statuses, owner, strict=True) if name == file)
+            differences += _line(file, line, own)
         return differences
     total = {name: sum(line[name] for line in lines) for name in ("rows", *STATUSES)}
     return _line("records.parquet", total, Counter(statuses))
