@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from pairstats.repeat_verbs import copied_replies, framing_test, pass_rates, variance_parts
     from pairstats.report import write_report
     from pairstats.rescoring import Rescored, rescore
-    from pairstats.result import Estimates
+    from pairstats.result import Estimates, concat
     from pairstats.results import Results
     from pairstats.run import run_protocol
     from pairstats.schema import validate
@@ -119,6 +119,7 @@ _HOME = {
     "classes": "class_verbs",
     "compare_auroc": "discrimination_verbs",
     "compare_confidences": "discrimination_verbs",
+    "concat": "result",
     "contrast": "infer",
     "control_flips": "noise_verbs",
     "copied_replies": "repeat_verbs",

@@ -187,7 +187,25 @@ class Estimates:
 
 
 def concat(parts: Sequence[Estimates], provenance: Mapping[str, Any] | None = None) -> Estimates:
-    """Stack estimates; factors that a part does not have are null in its rows."""
+    """Stack estimates into one table, as a script does with several tables of one kind.
+
+    Parameters
+    ----------
+    parts : sequence of Estimates
+    provenance : mapping, optional
+        What made the numbers.
+
+    Returns
+    -------
+    Estimates
+        All rows in order; factors that a part does not have are null in its rows.
+
+    Examples
+    --------
+    >>> one, two = (Estimates.from_rows([{"estimand": n, "estimate": 0.5}], factors=()) for n in "ab")
+    >>> concat([one, two]).frame["estimand"].tolist()
+    ['a', 'b']
+    """
     factors = tuple(dict.fromkeys(name for part in parts for name in part.factors))
     rows = [row for part in parts for row in part]
     return Estimates.from_rows(rows, factors=factors, provenance=provenance or {})
