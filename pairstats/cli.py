@@ -39,7 +39,7 @@ FINDING: dict[str, str] = {
     "run": "the records depart from the protocol (a [[deviation]], or counts other than [design] expect)",
     "normalize": "records were left out (--keep-going)",
     "rescore": "values changed",
-    "check": "the file has faults, or the lock of a protocol does not hold",
+    "check": "the file has faults, records have something to explain, or the lock of a protocol does not hold",
     "freeze": "the planned design cannot support a claim",
     "verify": "a number, or a file, is not what the records give",
     "diff": "the results differ",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from pairstats.errors import PairstatsError
 from pairstats.forecasts import NOTHING, forecasts_by_cell
 from pairstats.numeric.ranking import (
     AurocInterval,
@@ -277,9 +278,16 @@ def compare_confidences(
         found = auroc_difference(
             (one, right), (two, right), families=families, confidence_level=confidence_level
         )
-        rows.append(noted(panel, row | _columns(found)))
-        if found.n_families == right.size and min(found.n_correct, found.n_wrong) >= 2:
-            rows += [row | each for each in _delong({first: one, second: two}, right)]
+        n_right = int(right.sum())  # `found` counts both sides, which here are the same answers
+        columns = _columns(found)
+        rest = columns["note"].partition(" wrong")[2]
+        columns["note"] = f"{n_right} right, {right.size - n_right} wrong{rest}"
+        rows.append(noted(panel, row | columns))
+        if found.n_families == right.size and min(n_right, right.size - n_right) >= 2:
+            try:
+                rows += [row | each for each in _delong({first: one, second: two}, right)]
+            except PairstatsError as error:  # no variance to test by: the jackknife row stands alone
+                rows[-1]["note"] = f"{rows[-1]['note']}; no DeLong test: {error}"
     return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel))
 
 

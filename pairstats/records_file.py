@@ -115,17 +115,23 @@ def save(
     if not overwrite:
         check_overwrite(path)
     if path.suffix == ".parquet":
-        account = {
-            _LEDGER: ledger.to_json(orient="records").encode(),
-            _LEFT_OUT: left_out.to_json(orient="records").encode(),
-            _RANGE: json.dumps(score_range).encode(),
-        }
-        kept = {**(table.schema.metadata or {}), **account}
+        kept = {**(table.schema.metadata or {}), **account_of(ledger, left_out, score_range)}
         pq.write_table(table.replace_schema_metadata(kept), path, compression="zstd")
     else:
         # A null is a bare nothing between commas and an empty text is quoted, so that both come back.
         pa_csv.write_csv(_without_formulas(table), path, pa_csv.WriteOptions(quoting_style="all_valid"))
     return path
+
+
+def account_of(
+    ledger: pd.DataFrame, left_out: pd.DataFrame, score_range: tuple[float, float]
+) -> dict[bytes, bytes]:
+    """Write what is known of records besides their rows, as it lies in the metadata of a file."""
+    return {
+        _LEDGER: ledger.to_json(orient="records").encode(),
+        _LEFT_OUT: left_out.to_json(orient="records").encode(),
+        _RANGE: json.dumps(score_range).encode(),
+    }
 
 
 def _without_formulas(table: pa.Table) -> pa.Table:
@@ -148,8 +154,8 @@ def _unescaped(cell: str | None) -> str | None:
     return cell[1:] if cell is not None and cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
-def load(path: Path) -> Loaded:
-    """Read a file by its content; see `Records.load`."""
+def load(path: Path, columns: list[str] | None = None) -> Loaded:
+    """Read a file by its content; see `Records.load`. Of Parquet, some columns may be enough."""
     if not path.is_file():
         raise ReadError(f"{str(path)!r} must be a file of records, but there is none.")
     with path.open("rb") as stream:
@@ -157,7 +163,7 @@ def load(path: Path) -> Loaded:
         stream.seek(0)
         is_parquet = stream.read(4) == b"PAR1"
     try:
-        loaded = _from_parquet(path, sha256) if is_parquet else Loaded(_from_csv(path), sha256)
+        loaded = _from_parquet(path, sha256, columns) if is_parquet else Loaded(_from_csv(path), sha256)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ReadError(
             f"{path.name} must be Parquet or CSV with records, but cannot be read: {error}."
@@ -181,8 +187,8 @@ def _check_kind(name: str, columns: set[str]) -> None:
         )
 
 
-def _from_parquet(path: Path, sha256: str) -> Loaded:
-    table = pq.read_table(path)
+def _from_parquet(path: Path, sha256: str, columns: list[str] | None = None) -> Loaded:
+    table = pq.read_table(path, columns=columns)
     metadata = table.schema.metadata or {}
     version = metadata.get(_VERSION, schema.VERSION.encode()).decode()
     if version != schema.VERSION:

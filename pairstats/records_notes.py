@@ -67,16 +67,15 @@ def in_several_families(table: pa.Table) -> Iterator[str]:
     """
     for study in pc.unique(plain(table, "study")).to_pylist():
         rows = table.filter(pc.equal(plain(table, "study"), study))
-        homes: dict[str, dict[str, None]] = {}
-        for item, family in zip(
-            plain(rows, "item").to_pylist(), plain(rows, "family").to_pylist(), strict=True
-        ):
-            homes.setdefault(item, {})[family] = None
-        several = {item: families for item, families in homes.items() if len(families) > 1}
-        if several and len(several) < MINORITY * len(homes):
-            item, families = next(iter(several.items()))
+        homes = pa.table({"item": plain(rows, "item"), "family": plain(rows, "family")})
+        homes = homes.group_by(["item", "family"], use_threads=False).aggregate([])
+        times = homes.group_by("item", use_threads=False).aggregate([("family", "count")])
+        several = times.filter(pc.greater(times.column("family_count"), 1)).column("item")
+        if len(several) and len(several) < MINORITY * times.num_rows:
+            item = several[0].as_py()
+            families = homes.filter(pc.equal(homes.column("item"), item)).column("family").to_pylist()
             where = f" of study {study!r}" if study else ""
             yield (
-                f"{len(several)} of {len(homes)} items{where} {'belongs' if len(several) == 1 else 'belong'} to "
+                f"{len(several)} of {times.num_rows} items{where} {'belongs' if len(several) == 1 else 'belong'} to "
                 f"several families: {item!r} to {listed(families)}. If that is a slip, correct family="
             )

@@ -161,4 +161,4 @@ def check_records(records: Records) -> RecordsCheck:
 
 def _completeness(records: Records, rows: Rows) -> pd.DataFrame:
     by = [name for name in GROUPS if name == "model" or rows.frame[name].notna().any()]
-    return Panel(records).completeness(by=by)
+    return Panel(records, score_range=records.score_range).completeness(by=by)

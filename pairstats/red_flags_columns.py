@@ -83,13 +83,16 @@ def cached_repeats(rows: Rows) -> Iterator[Flag]:
             )  # fmt: skip
     yield from _same_texts(rows, several)
     if "cached" in rows.frame.columns:
-        cached = rows.frame[rows.frame["cached"].fillna(False).astype(bool)]
+        told = rows.frame["cached"].astype("string").str.lower()  # after CSV, the words True and False
+        cached = rows.frame[told.isin(("true", "1", "1.0", "yes")).fillna(False).astype(bool)]
         if len(cached):
             yield Flag(
                 "cached_repeats", False,
                 f"{counted(len(cached), 'reply')} of {len(rows.frame)} came from the platform's cache by its own "
                 "word", len(cached), len(rows.frame), first_of(cached["source"]),
             )  # fmt: skip
+    if not rows.has("response") and not rows.has(ID):
+        raise LackingError("cached repeats: the records hold neither replies nor response ids")
 
 
 def _same_texts(rows: Rows, several: pd.DataFrame) -> Iterator[Flag]:

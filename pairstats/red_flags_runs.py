@@ -126,7 +126,7 @@ def response_ids(rows: Rows) -> Iterator[Flag]:
         raise LackingError(
             f"response ids: there is no column {ID} (the platform gives none, or the file is older)"
         )
-    known = rows.frame[rows.frame[ID].notna()]
+    known = rows.frame[rows.frame[ID].notna() & (rows.frame[ID] != "")]
     groups = known.groupby(ID)
     units = known.assign(unit_=known["item"].astype(str) + "\x1f" + known["variant"].astype(str))
     for column, what in (("subject_", "runs or models"), ("unit_", "items")):

@@ -36,9 +36,11 @@ KEYS: tuple[re.Pattern[str], ...] = tuple(map(re.compile, (
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
     r"\bAIza[A-Za-z0-9_-]{30,}",
     r"(?i:\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*",
-    r"(?i:\b(?:api[-_ ]?key|secret|token|password|passwd|authorization)\b[\"']?\s*[:=]\s*[\"']?)[^\s\"',;]{8,}[\"']?",
+    r"(?i:\b(?:api[-_ ]?key|secret|token|password|passwd|authorization)\b[\"']?\s*[:=]\s*[\"']?)"
+    r"[^\s\"',;]{8,}[\"']?",
 )))  # fmt: skip
 """What providers' keys look like, and what stands behind a word for one."""
+MASKED = re.compile(r"\[(?:key|e-mail) (\d{1,9})\]")
 UNBROKEN = re.compile(r"[A-Za-z0-9]{32,}")
 """A long word without a break is a key where it mixes capitals, small letters and digits."""
 
@@ -68,7 +70,8 @@ def redact_records(records: Records) -> Redacted:
     columns that are named like a reply or a prompt or hold long texts. An answer or key of 200 characters or
     more becomes the digest of its text, so that flips can still be counted. In every text that stays (ids,
     sources, reasons, notes of the ledger, reasons of records left out), what looks like a key or an e-mail
-    address becomes ``[key 1]``, ``[e-mail 1]``: equal ones get equal numbers, so that ids still pair.
+    address becomes ``[key 1]``, ``[e-mail 1]``: equal ones get equal numbers, so that ids still pair. The numbers
+    are those of one call: redact records together that shall be paired, never file by file.
 
     Parameters
     ----------
@@ -94,7 +97,7 @@ def redact_records(records: Records) -> Redacted:
     >>> print(*told(safe.redactions), sep="; ")
     redacted: 1 reply or prompt dropped, 1 e-mail address masked
     """
-    mask = Mask()
+    mask = Mask(_highest(records))
     deeds: Counter[tuple[str, str]] = Counter()
     columns: dict[str, Any] = {}
     table = schema.undictionary(records.table)
@@ -126,22 +129,32 @@ def redact_records(records: Records) -> Redacted:
 
 
 class Mask:
-    """Numbers of the keys and addresses met so far."""
+    """Numbers of the keys and addresses met so far, counted on from those that a text holds already."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
         self._known: dict[tuple[str, str], str] = {}
 
-    def __call__(self, text: str, met: Counter[str]) -> str:
-        """Give a text without keys and addresses, and count them."""
+    def __call__(self, text: str, met: Counter[str], *, digests: bool = False) -> str:
+        """Give a text without keys and addresses, and count them; a digest is a long word, and no key."""
         for pattern in KEYS:
             text = pattern.sub(lambda match: self._named("key", match[0], met), text)
-        text = UNBROKEN.sub(lambda m: self._named("key", m[0], met) if _is_mixed(m[0]) else m[0], text)
+        if not digests:
+            text = UNBROKEN.sub(lambda m: self._named("key", m[0], met) if _is_mixed(m[0]) else m[0], text)
         return EMAIL.sub(lambda match: self._named("e-mail", match[0], met), text)
 
     def _named(self, kind: str, value: str, met: Counter[str]) -> str:
         met[kind] += 1
-        number = sum(each == kind for each, _ in self._known) + 1
+        number = self._first + sum(each == kind for each, _ in self._known) + 1
         return self._known.setdefault((kind, value), f"[{kind} {number}]")
+
+
+def _highest(records: Records) -> int:
+    """Highest number of a mask that the records hold already: new ones must be told from it."""
+    texts = [records.table.column(name) for name in records.table.column_names]
+    words = {word for column in texts if _is_text(column) and not pa.types.is_nested(column.type)
+             for word in pc.unique(column).to_pylist() if word and "[" in word}  # fmt: skip
+    return max((int(n) for word in words for n in MASKED.findall(word)), default=0)
 
 
 def _is_mixed(word: str) -> bool:
@@ -177,8 +190,8 @@ def _masked(name: str, column: pa.ChunkedArray, mask: Mask, deeds: Counter[tuple
             new = text
             if name in ("answer", "gold") and len(text) >= LONG:
                 new, met["digest"] = _digest(text), 1
-            elif not DIGESTS.search(name):
-                new = mask(text, met)
+            else:
+                new = mask(text, met, digests=DIGESTS.search(name) is not None)
             if met:
                 made[text] = new, met
     if not made:

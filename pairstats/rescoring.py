@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -146,13 +147,27 @@ def _scored(score: Scorer, row: Mapping[str, Any], path: Path | None) -> dict[st
     where = row["source"] or f"item {row['item']!r}"
     try:
         new = score(seen)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = told(error, path or _file_of(score))
         raise PairstatsError(f"The scorer must take every reply, but at {where} it {why}") from error
-    new = dict(new) if isinstance(new, Mapping) else {"score": new}
+    new = {k: _plain(v) for k, v in (new.items() if isinstance(new, Mapping) else [("score", new)])}
     for name, value in new.items():
         _check(name, value, where)
-    return {name: float(v) if schema.is_score(name) and v is not None else v for name, v in new.items()}
+    return {name: _as_column(name, value) for name, value in new.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Give NumPy's scalars as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_column(name: str, value: Any) -> Any:
+    """Value as its column holds it, so that a change of type alone is no change."""
+    if value is None:
+        return None
+    if schema.is_score(name) or name == "confidence":
+        return float(value)
+    return str(value) if name in SETTABLE else value
 
 
 def _file_of(score: Scorer) -> str:
@@ -162,7 +177,7 @@ def _file_of(score: Scorer) -> str:
 
 
 def _check(name: object, value: object, where: str) -> None:
-    if not isinstance(name, str) or (name in schema.NAMES and name not in SETTABLE):
+    if not isinstance(name, str) or name.endswith(AS_RUN) or (name in schema.NAMES and name not in SETTABLE):
         raise PairstatsError(
             f"A scorer may set {', '.join(SETTABLE)}, score_<name> and columns outside the format, but at {where} "
             f"it sets {name!r}."
@@ -173,6 +188,10 @@ def _check(name: object, value: object, where: str) -> None:
         raise PairstatsError(
             f"The scorer must give {what} or None for {name!r}, but at {where} it gives {type(value).__name__}."
         )
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise PairstatsError(f"The scorer must give numbers of 64 bits, but {name!r} at {where} is larger.")
+    if isinstance(value, str) and not value.isascii():
+        _check_text(name, value, where)
     if isinstance(value, float) and value != value:
         raise PairstatsError(
             f"The scorer must give None where it cannot tell, but {name!r} at {where} is NaN."
@@ -181,10 +200,21 @@ def _check(name: object, value: object, where: str) -> None:
         one_of(f"status at {where}", value, (schema.ANSWERED, *schema.NO_ANSWER))
 
 
+def _check_text(name: str, value: str, where: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise PairstatsError(
+            f"The scorer must give text, but {name!r} at {where} is none: {error}."
+        ) from error
+
+
 def _refuse_some(replies: list[dict[str, Any]], given: list[dict[str, Any]]) -> None:
     """Refuse a score that only some replies get: the others would keep an old one, and the two would mix."""
     for name in {name for new in given for name in new if schema.is_score(name)}:
-        without = [row["source"] for row, new in zip(replies, given, strict=True) if name not in new]
+        without = [
+            row["source"] or row["item"] for row, new in zip(replies, given, strict=True) if name not in new
+        ]
         if without:
             raise PairstatsError(
                 f"The scorer must give {name!r} for every reply (None where it cannot tell), but does not for "

@@ -81,6 +81,8 @@ def run_protocol(
         raise PairstatsError(
             f"The results must lie in another folder than {protocol.path}. Name one with -o."
         )
+    if figures is not None and Path(figures).resolve() == (output / "figures").resolve():
+        raise PairstatsError("The figures lie in the results anyway; name a further folder for them.")
     registered = not unlocked and _lock_holds(protocol)
     analysis = analyse(protocol, registered=registered, progress=progress)
     write_analysis(analysis, output)

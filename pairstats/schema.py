@@ -333,7 +333,7 @@ def _spelling_twins(table: pa.Table) -> Iterator[str]:
     for name in IDS:
         values = _plain(table, name) if name in table.column_names else pa.array([], pa.string())
         names = pc.unique(values)
-        if pc.all(pc.match_substring_regex(names, _PLAIN_NAME)).as_py() is not False:
+        if pc.all(pc.match_substring_regex(names, PLAIN_NAME)).as_py() is not False:
             continue
         found = twins(names.to_pylist())
         if found:
@@ -370,7 +370,7 @@ def _scored_without_answer(table: pa.Table) -> Iterator[str]:
         yield f"a row with status 'error' or 'absent' must have no score, but has one in {_at(rows, table)}"
 
 
-_PLAIN_NAME = r"^[0-9A-Za-z]([ -~]*[0-9A-Za-z])?$"
+PLAIN_NAME = r"^[0-9A-Za-z]([ -~]*[0-9A-Za-z])?$"
 """What `spelling.plain_name` leaves as it is."""
 
 

@@ -63,16 +63,16 @@ def load_module(path: str | Path) -> Any:
     module.__file__ = str(path)
     sys.modules[name] = module  # dataclasses of the script look their module up
     try:
-        exec(compile(content, str(path), "exec"), module.__dict__)
-    except Exception as error:
+        exec(compile(content, str(path), "exec", dont_inherit=True), module.__dict__)
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PairstatsError(f"{path} must run as a Python file, but {told(error, path)}") from error
     return module
 
 
-def told(error: Exception, path: str | Path) -> str:
+def told(error: BaseException, path: str | Path) -> str:
     """Say what went wrong in a script, with its last line that took part."""
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"line {error.lineno} is no Python: {error.msg}."
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)

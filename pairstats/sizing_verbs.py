@@ -19,7 +19,7 @@ from pairstats.numeric.power import mcnemar_sample_size
 from pairstats.numeric.variance import variance_components
 from pairstats.pairs import TIE, combine, paired_units
 from pairstats.panel import Panel
-from pairstats.replies import noted, number, provenance
+from pairstats.replies import noted, number, provenance, refuse_partial
 from pairstats.result import Estimates
 from pairstats.rows import families_only
 
@@ -163,6 +163,7 @@ def families_plan(
             rows.append(shared | {"n_families": 0, "note": "no results: no item is answered on both sides"})
             continue
         gaps = units.num[used][:, list(combined.columns)] @ combined.weights
+        refuse_partial(column, np.abs(gaps))
         found = _needed(gaps, units.family_of[used], n_pairs, copies, (power, alpha, method))
         rows += [noted(panel, shared | one) for one in found]
     settings = provenance(panel, power=power, alpha=alpha, method=method)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Table = Estimates | pd.DataFrame
 Tables = Mapping[str, Table]
+DRAWS = "figures"
+"""Name of the function that draws, unless the protocol names another."""
+
 FOLDER = "study"
 """Folder of the results that holds the tables of the script."""
 
@@ -56,10 +59,11 @@ def study_figures(protocol: Protocol, tables: Tables) -> dict[str, Figure]:
     PairstatsError
         When the script fails, or returns something else than named figures or axes.
     """
-    if protocol.script is None or not has_function(protocol.path.parent / protocol.script.file, "figures"):
+    if protocol.script is None:
         return {}
-    path = protocol.path.parent / protocol.script.file
-    function = protocol.script.figures
+    path, function = protocol.path.parent / protocol.script.file, protocol.script.figures
+    if function == DRAWS and not has_function(path, function):
+        return {}  # a script need not draw; a function that the protocol names must be there
     found = _named(_called(path, function, tables), path, function)
     return {name: _as_figure(name, value, path) for name, value in found.items()}
 
@@ -75,7 +79,7 @@ def write_tables(tables: Tables, folder: Path) -> None:
             continue
         try:
             table.to_parquet(folder / f"{name}.parquet", index=False)
-        except (pa.ArrowException, ValueError, TypeError) as error:
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             raise PairstatsError(
                 f"Table {name!r} of the script must have columns of one type each: {error}"
             ) from error
@@ -96,7 +100,7 @@ def _called(path: Path, name: str, argument: object) -> Any:
     function: Callable[..., Any] = load_function(path, name)
     try:
         return function(argument)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = told(error, path)
         raise PairstatsError(f"{path.name}: `{name}` must run on this study, but it {why}") from error
 
@@ -118,14 +122,28 @@ def _named(found: object, path: Path, function: str) -> dict[str, Any]:
 
 
 def _as_table(name: str, value: object, path: Path) -> Table:
-    if isinstance(value, Estimates | pd.DataFrame):
+    if isinstance(value, Estimates):
         return value
+    if isinstance(value, pd.DataFrame):
+        return _with_index(name, value, path)
     frame = getattr(value, "frame", None)
     if isinstance(frame, pd.DataFrame):
         return frame
     raise PairstatsError(
         f"{path.name}: table {name!r} must be Estimates or a frame, but is {type(value).__name__}."
     )
+
+
+def _with_index(name: str, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Keep what a named index says as columns; one of plain row numbers says nothing."""
+    if all(each is not None for each in frame.index.names):
+        return frame.reset_index()
+    if isinstance(frame.index, pd.MultiIndex) or not pd.api.types.is_integer_dtype(frame.index):
+        raise PairstatsError(
+            f"{path.name}: the index of table {name!r} would be lost. Name it (rename_axis), or drop it "
+            "(reset_index(drop=True))."
+        )
+    return frame
 
 
 def _as_figure(name: str, value: Any, path: Path) -> Figure:

@@ -370,7 +370,9 @@ def test_planned_items_that_never_ran_are_absent(tmp_path: Path) -> None:
     assert set(absent["reason"]) == {"not_run"}
     assert absent["score"].isna().all()
     assert records.ledger["absent"].tolist() == [0, 0, 5]
-    assert records.ledger["note"].tolist()[0] == "exclude 'none' fits no item"
+    assert records.ledger["note"].tolist()[0] == (
+        "exclude 'none' fits no item; its own name of the model, 'm', gave way to 'a'"
+    )
     assert adds_up(records)
 
 
@@ -402,7 +404,10 @@ def test_a_run_that_was_cancelled_tells_what_it_can(tmp_path: Path) -> None:
     whole = write(tmp_path / "whole.eval", sample("q1", uuid="1"), sample("q2", uuid="2"))
     both = read_runs({"cut": cut, "whole": whole}, **FAMILY)  # another model's record of q2 tells its family
     assert both.ledger["absent"].tolist() == [1, 0]
-    assert both.ledger["note"].tolist() == ["the run ended as 'cancelled'", ""]
+    renamed = "its own name of the model, 'm', gave way to "
+    assert both.ledger["note"].tolist() == [
+        f"the run ended as 'cancelled'; {renamed}'cut'", f"{renamed}'whole'",
+    ]  # fmt: skip
     assert adds_up(both)
 
 

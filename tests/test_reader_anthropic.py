@@ -14,6 +14,7 @@ import pairstats as ps
 from pairstats.errors import PairingError, ReadError
 from pairstats.readers.anthropic import FAILURES, READER
 from pairstats.readers.base import Declined, Recognized
+from pairstats.readers.requests import NOTE
 
 SAMPLES = SHARED / "samples"
 NAME = "batch_results.jsonl"
@@ -44,7 +45,7 @@ def test_fields_of_a_result(tmp_path: Path) -> None:
     assert not left_out
     assert record.fields == {
         "item": "q", "model": "claude-1-2026", "status": "answered", "response": "A!", "input_tokens": 15,
-        "output_tokens": 2,
+        "output_tokens": 2, "response_id": "msg_q",
     }  # fmt: skip
     assert record.scores == {}
 
@@ -106,12 +107,13 @@ def test_model_of_a_failed_request(tmp_path: Path) -> None:
     assert column(read(READER, one)[0], "model") == ["claude-1-2026", "m3"]
 
 
-def test_requests_are_companions(tmp_path: Path) -> None:
+def test_requests_are_known_and_a_client_s_list_of_them_is_a_companion(tmp_path: Path) -> None:
     request = {"custom_id": "x", "params": {"model": "m", "messages": []}}
-    for content in (json.dumps(request), json.dumps({"requests": [request]}, indent=2)):
-        seen = READER.recognize(written(tmp_path, "requests.jsonl", content))
-        assert isinstance(seen, Recognized)
-        assert seen.companion == "batch requests: asked, without replies"
+    seen = READER.recognize(written(tmp_path, "requests.jsonl", [request]))
+    assert seen == Recognized("batch requests", note=NOTE)
+    seen = READER.recognize(written(tmp_path, "r.json", json.dumps({"requests": [request]}, indent=2)))
+    assert isinstance(seen, Recognized)
+    assert seen.companion == "batch requests: asked, without replies"
 
 
 def test_a_file_read_twice_is_merged_and_a_second_reply_is_refused(tmp_path: Path) -> None:

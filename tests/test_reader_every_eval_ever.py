@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def test_fields_of_a_line(tmp_path: Path) -> None:
     assert record.fields == {
         "item": "q1", "model": "org/m", "study": "bench", "input_tokens": 3, "output_tokens": 4,
         "latency_s": 0.25, "response": "so A", "answer": "A", "gold": "A", "status": "answered",
+        "prompt_sha256": sha256(b"Q").hexdigest(),
     }  # fmt: skip
     assert record.scores == {"acc": 1.0}
 

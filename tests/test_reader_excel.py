@@ -118,7 +118,7 @@ def test_a_zip_that_is_no_workbook_is_no_table(tmp_path: Path) -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("notes.txt", "x")
-    with pytest.raises(ReadError, match="must be a run file that a reader knows"):
+    with pytest.raises(ReadError, match="must hold a run file that a reader knows"):
         ps.read_runs(written(tmp_path, "a.zip", content.getvalue()).path, family="item")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from run_files import column, read, written
 import pairstats as ps
 from pairstats.errors import PairingError, ReadError
 from pairstats.readers.base import Declined, Recognized, RunFile
+from pairstats.readers.cut import looks_cut
 from pairstats.readers.kaggle import READER, item_in_name
-from pairstats.readers.kaggle_run import looks_cut
 
 KAGGLE = SHARED / "samples/kaggle"
 OWN = SHARED / "samples/own"
@@ -58,6 +59,7 @@ def test_fields_of_a_run(tmp_path: Path) -> None:
     assert record.fields == {
         "item": "q1-base", "study": "my task", "model": "org/m", "status": "answered", "response": "A",
         "input_tokens": 4, "output_tokens": 12, "latency_s": 0.817,
+        "prompt_sha256": sha256(b"Q?").hexdigest(),
     }  # fmt: skip
     assert record.scores == {"result": 0.0}
     assert record.raw["prompt"] == "Q?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from run_files import column, read, written
 import pairstats as ps
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, Recognized, RunFile
-from pairstats.readers.lm_eval import READER
+from pairstats.readers.lm_eval import OWN_FAMILY, READER
 
 SAMPLES = SHARED / "samples"
 TIME = "2026-01-02T03-04-05.678"
@@ -46,12 +47,13 @@ def test_fields_of_a_reply_and_its_run(tmp_path: Path) -> None:
     results = {"results": {"task": {}}, "configs": {}, "lm_eval_version": "0.4.9", "model_name": "org/m"}
     written(tmp_path, f"results_{TIME}.json", json.dumps(results))
     file = written(tmp_path, NAME, [generated(0, "A. yes")])
-    assert READER.recognize(file) == Recognized("0.4.9")
+    assert READER.recognize(file) == Recognized("0.4.9", note=OWN_FAMILY)
     [record], left_out = read(READER, file)
     assert not left_out
     assert record.fields == {
-        "item": "0", "model": "org/m", "study": "task", "doc_hash": "h0", "repeat": 0, "status": "answered",
-        "response": "A. yes", "answer": "A", "gold": "A",
+        "item": "0", "family": "0", "model": "org/m", "study": "task", "doc_hash": "h0", "repeat": 0,
+        "status": "answered", "response": "A. yes", "answer": "A", "gold": "A",
+        "prompt_sha256": sha256(b"Q").hexdigest(),
     }  # fmt: skip
     assert record.scores == {"exact_match": 1.0}
     assert record.raw["doc"]["id"] == "q0"

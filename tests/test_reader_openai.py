@@ -17,6 +17,7 @@ from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, Recognized, RunFile
 from pairstats.readers.jsonlines import first_objects, parse_object, real, whole
 from pairstats.readers.openai import READER
+from pairstats.readers.requests import NOTE
 
 SAMPLES = SHARED / "samples"
 SYSTEMS = ("smollm2-terse-t0", "smollm2-2shot-t0", "smollm2-2shot-t1")
@@ -88,6 +89,7 @@ def test_fields_of_a_reply(tmp_path: Path) -> None:
     assert record.fields == {
         "model": "m-2026", "item": "q", "gold": "A", "variant": "base", "repeat": 2, "latency_s": 0.5,
         "attempts": 1, "status": "answered", "response": "A", "input_tokens": 10, "output_tokens": 2,
+        "response_id": "chat-1",
     }  # fmt: skip
     assert record.scores == {"is_correct": 1.0}
     assert record.source == "run.jsonl:1"
@@ -218,11 +220,12 @@ def test_recognized_by_content_behind_broken_lines_and_under_any_name(tmp_path: 
     assert left_out[0].reason.startswith("broken line: ")
 
 
-def test_batch_input_is_a_companion(tmp_path: Path) -> None:
+def test_batch_input_is_known_and_is_nothing_by_itself(tmp_path: Path) -> None:
     line = {"custom_id": "q", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m"}}
-    seen = READER.recognize(written(tmp_path, "input.jsonl", [line]))
-    assert isinstance(seen, Recognized)
-    assert seen.companion == "batch input: requests without replies"
+    file = written(tmp_path, "input.jsonl", [line])
+    assert READER.recognize(file) == Recognized("batch input", note=NOTE)
+    with pytest.raises(ReadError, match=r"input\.jsonl' must hold records, .*request without a reply"):
+        ps.read_runs(file.path, family="item")
 
 
 def test_a_stranger_among_the_lines_is_named(tmp_path: Path) -> None:

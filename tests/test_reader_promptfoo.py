@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +47,12 @@ def document(*results: Any, **more: Any) -> str:
 
 def test_fields_of_a_result(tmp_path: Path) -> None:
     file = written(tmp_path, "out.json", document(result()))
-    assert READER.recognize(file) == Recognized("0.1, results version 3")
+    assert READER.recognize(file) == Recognized("0.1, results version 3", primary="success")
     [record], left_out = read(READER, file)
     assert not left_out
     assert record.fields == {
         "item": "q1", "repeat": 0, "model": "m", "status": "answered", "response": "A", "input_tokens": 3,
-        "output_tokens": 2, "latency_s": 0.25,
+        "output_tokens": 2, "latency_s": 0.25, "prompt_sha256": sha256(b"Q").hexdigest(),
     }  # fmt: skip
     assert record.scores == {"exact": 0.0}
     assert record.identity == "r0"
@@ -140,7 +141,8 @@ def test_tests_without_a_name_of_their_own_are_named_by_content(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("results", "scores"),
     [
-        ([result(namedScores={"a": 1, "b": None})], {"a": 1.0, "b": None}),
+        ([result(namedScores={"a": 1, "b": None})], {"success": 0.0, "a": 1.0, "b": None}),
+        ([result(namedScores={"a": 1}), result(1, namedScores={"b": 1})], {"success": 0.0, "a": 1.0}),
         ([result(namedScores={}, score=0.0)], {"score": 0.0}),
         ([result(namedScores={}, score=0.5)], {"score": 0.5, "success": 0.0}),
         ([result(namedScores={}, failureReason=2, score=0), result(1)], {}),
@@ -215,7 +217,7 @@ def test_csv_has_a_block_of_columns_a_provider(tmp_path: Path) -> None:
     rows = [["d", "Q", "A", "PASS", "1.00", '{"x":1}', "", "", "[FAIL] B", "FAIL", "0.50", '{"x":0.25}', "", ""],
             ["d", "Q", "", "ERROR", "0.00", "", "", "", "[ok] C", "PASS", "1.00", '{"x":1}', "", ""]]  # fmt: skip
     file = written(tmp_path, "o.csv", table(rows, ["[m] P {{q}}\nlong", *BLOCK], ["[n] P", *BLOCK]))
-    assert READER.recognize(file) == Recognized("csv", note=CSV_NOTE)
+    assert READER.recognize(file) == Recognized("csv", note=CSV_NOTE, primary="success")
     records, left_out = read(READER, file)
     assert not left_out
     assert column(records, "model") == ["m", "n", "m", "n"]

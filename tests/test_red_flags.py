@@ -227,7 +227,7 @@ def test_what_is_lacking_is_said() -> None:
     assert found.flags == ()
     assert [what.split(":")[0] for what in found.not_checked] == [
         "identical runs", "ceiling", "constant shift", "a raw record in several rows", "response ids",
-        "constant answers", "prompts",
+        "constant answers", "cached repeats", "prompts",
     ]  # fmt: skip
 
 
@@ -304,3 +304,23 @@ def test_repeats_from_the_server_s_memory_are_told_by_their_id() -> None:
         flag for flag in ps.check_records(records).flags if "response id of another repeat" in flag.finding
     ]
     assert copies[0].count == len(ids) - ids.nunique() > 0
+
+
+def test_scores_of_another_range_are_checked_in_it() -> None:
+    rows = [
+        {"family": f"f{i}", "item": f"q{i}", "model": m, "status": "answered", "score": 1.0 + (i * 7 + len(m)) % 5}
+        for i in range(12) for m in ("a", "bb")
+    ]  # fmt: skip
+    found = ps.check_records(ps.Records.from_frame(pd.DataFrame(rows), score_range=(1, 5)))
+    assert found.completeness["planned"].sum() == 24
+
+
+def test_words_of_a_csv_and_blank_ids_are_no_findings() -> None:
+    rows = [
+        {"family": f"f{i}", "item": f"q{i}", "model": "m", "status": "answered", "score": float(i % 2),
+         "cached": "False", "response_id": "", "response": f"reply {i}", "source": f"s:{i}"}
+        for i in range(12)
+    ]  # fmt: skip
+    found = ps.check_records(ps.Records.from_frame(pd.DataFrame(rows)))
+    names = {flag.name for flag in found.flags} if hasattr(found, "flags") else set(found.frame.iloc[:, 0])
+    assert not names & {"cached_repeats", "response_id_repeats"}

@@ -177,3 +177,15 @@ def test_command_tells_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "redacted: 1 reply or prompt dropped" in capsys.readouterr().out
     assert b"It is four" not in out.read_bytes()
     assert ps.load_records(out).table.column("response").null_count == 1
+
+
+def test_ids_are_masked_too_and_numbers_in_use_are_not_given_again() -> None:
+    rows = {
+        "family": ["f", "g"], "item": ["[e-mail 1]", "bob@example.org"], "model": "m", "status": "answered",
+        "score": [1.0, 0.0], "user_id": ["ann@example.org", "a" * 16 + "0" * 48],
+    }  # fmt: skip
+    frame = ps.redact_records(ps.Records.from_frame(pd.DataFrame(rows))).frame
+    assert frame["user_id"].tolist()[1] == rows["user_id"][1], "a digest is no key"
+    masks = [*frame["item"], frame["user_id"][0]]
+    assert masks[0] == "[e-mail 1]"
+    assert len(set(masks)) == 3, "three different people stay three"

@@ -291,3 +291,83 @@ def test_faults_of_a_script_name_it(study, tmp_path, text, says):
     (tmp_path / "study.py").write_text(text)
     with pytest.raises(PairstatsError, match=says):
         run_protocol(study, tmp_path / "out")
+
+
+def test_changes_never_overwrite_an_input_by_another_spelling(records, scorer, tmp_path):
+    (tmp_path / "sub").mkdir()
+    records.save(tmp_path / "r.csv")
+    before = (tmp_path / "r.csv").read_bytes()
+    words = ["rescore", str(tmp_path / "r.csv"), str(scorer), "-o", str(tmp_path / "o.parquet"), "--force"]
+    assert cli.main([*words, "--changes", str(tmp_path / "sub" / ".." / "r.csv")]) == 2
+    assert (tmp_path / "r.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["import sys\nsys.exit(0)", "def score(row): raise SystemExit(0)"])
+def test_a_script_that_leaves_is_an_error(records, tmp_path, text):
+    path = tmp_path / "leaves.py"
+    path.write_text(text)
+    with pytest.raises(PairstatsError, match="SystemExit"):
+        rescore(records, path)
+
+
+def test_numpy_scalars_are_numbers_and_types_alone_are_no_change(records):
+    import numpy as np
+
+    again = rescore(records, lambda row: {"score": np.bool_(row["item"] == "a"), "answer": row["answer"]})
+    assert again.frame["score"].tolist()[:2] == [1.0, 0.0]
+    numbers = Records.from_frame(pd.DataFrame({**ROWS, "answer": ["5", "7", None, None, None]}))
+    same = rescore(numbers, lambda row: {"answer": row["answer"] and int(row["answer"])})
+    assert len(same.changes) == 0
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        ({"score_as_run": 0.5}, "sets 'score_as_run'"),
+        ({"n": 10**30}, "64 bits"),
+        ({"answer": "\ud800"}, "is none"),
+    ],
+)
+def test_what_would_overwrite_history_or_fits_no_column_is_refused(records, new, says):
+    with pytest.raises(PairstatsError, match=says):
+        rescore(records, lambda row: {"score": 1.0, **new})
+
+
+def test_a_syntax_error_in_a_reply_is_not_blamed_on_the_script(records, tmp_path):
+    path = tmp_path / "literal.py"
+    path.write_text("import ast\n\ndef score(row):\n    return ast.literal_eval(row['response'])\n")
+    with pytest.raises(PairstatsError, match="SyntaxError in line 4"):
+        rescore(records, path)
+
+
+def test_a_script_keeps_its_own_future(tmp_path):
+    from pairstats.scripts import load_module
+
+    (tmp_path / "plain.py").write_text("class A:\n    x: int\n")
+    assert load_module(tmp_path / "plain.py").A.__annotations__ == {"x": int}
+
+
+def test_a_named_index_becomes_columns_and_an_unnamed_one_is_refused(study, tmp_path):
+    grouped = "pd.DataFrame({'m': ['a', 'b', 'a'], 'v': [1, 2, 3]}).groupby('m').sum()"
+    script = "import pandas as pd\ndef tables(panel): return {'m': FRAME}\n"
+    (tmp_path / "study.py").write_text(script.replace("FRAME", grouped))
+    results = run_protocol(study, tmp_path / "out", report=False)
+    assert results.tables["m"].values.tolist() == [["a", 4], ["b", 2]]
+    (tmp_path / "study.py").write_text(script.replace("FRAME", "pd.DataFrame({'v': [1]}, index=['a'])"))
+    with pytest.raises(PairstatsError, match="index of table 'm' would be lost"):
+        run_protocol(study, tmp_path / "out", report=False)
+
+
+def test_figures_of_a_script_keep_their_names_and_stay(study, tmp_path):
+    run_protocol(study, tmp_path / "out")
+    assert cli.main(["draw", str(tmp_path / "out"), "-o", str(tmp_path / "out" / "figures")]) == 0
+    assert (tmp_path / "out" / "figures" / "by_kind.svg").is_file(), "only a run can draw it again"
+    with pytest.raises(PairstatsError, match="in the results anyway"):
+        run_protocol(study, tmp_path / "out", figures=tmp_path / "out" / "figures")
+    (tmp_path / "study.py").write_text(STUDY.replace('"by_kind"', '"estimates"'))
+    with pytest.raises(PairstatsError, match="'estimates' is a"):
+        run_protocol(study, tmp_path / "other")
+    (tmp_path / "study.py").write_text(STUDY)
+    study.write_text(PROTOCOL.replace('file = "study.py"', 'file = "study.py"\nfigures = "figs"'))
+    with pytest.raises(PairstatsError, match="must define the function 'figs'"):
+        run_protocol(study, tmp_path / "third")

@@ -109,3 +109,22 @@ def test_with_families_only_the_jackknife_is_given():
     assert (found["conf_low"][0], found["conf_high"][0]) == pytest.approx((oracle.low, oracle.high))
     lost = compare_confidences(Panel(frame.assign(said=None, logprob=0.5)), "said", "logprob").frame
     assert lost["note"][0].startswith("no results")
+
+
+def test_scores_in_between_have_no_number_of_families() -> None:
+    rows = [{"family": f"f{i}", "item": f"q{i}", "model": m, "score": 0.51 if m == "a" else 0.5}
+            for i in range(10) for m in "ab"]  # fmt: skip
+    with pytest.raises(PairstatsError, match="must hold 0 or 1"):
+        families_plan(Panel(pd.DataFrame(rows)), Pairwise("model"))
+
+
+def test_two_confidences_of_one_answer_count_it_once_and_one_model_does_not_stop_another() -> None:
+    rows = [
+        {"family": f"f{i}", "item": f"q{i}", "model": m, "score": float(i % 3 > 0 if m == "a" else i > 0),
+         "x": (i * 7 % 12) / 12, "y": (i * 5 % 12) / 12}
+        for i in range(12) for m in "ab"
+    ]  # fmt: skip
+    found = compare_confidences(Panel(pd.DataFrame(rows)), "x", "y").frame
+    assert found[found["model"] == "a"]["note"].iloc[0].startswith("8 right, 4 wrong")
+    assert found[found["model"] == "b"]["note"].iloc[0].startswith("11 right, 1 wrong")
+    assert len(found[found["model"] == "b"]) == 1, "no DeLong from one wrong answer"

@@ -28,7 +28,7 @@ def tables(panel: ps.Panel) -> dict:
     zeros = {"hardcoded_test": own, "followed_spec": own.where(model=FOUR[:3], condition=FRAMINGS[1:])}
     gaps = [ps.Interaction(FRAMED, "model", name, FOUR[3]) for name in FOUR[:3]]
     return {
-        "framing": ps.estimate(own.by(["model", "condition"]), CODE),
+        "framing": ps.estimate(own.by(["model", "condition"]), CODE), "effects": ps.design_effects(four, CODE),
         "beyond": ps.concat([ps.contrast(four, CODE, asked) for asked in (FRAMED, GROK, *gaps)]),
         "framing_parts": ps.framing_test(four, "condition", "score_followed_spec"),
         "cells": ps.estimate(beyond(own, ["cell", "model"], unit=[*UNIT, "repeat"]), CODE),
@@ -38,7 +38,7 @@ def tables(panel: ps.Panel) -> dict:
             interval="family-cp", alternative="less") for name, p in zeros.items() for one, word in TAKEN.items()]),
         "same_text": ps.copied_replies(each), "same_behaviour": ps.copied_replies(each, "outcome"),
         "repeats": ps.concat([ps.variance_parts(four, "score_followed_spec"), ps.pass_rates(four, 3)]),
-        "effects": ps.design_effects(four, CODE), "plan": ps.families_plan(four, GROK, "score_followed_spec"),
+        "plan": ps.families_plan(beyond(own, ["model"], unit=[*UNIT, "repeat"]), GROK, "score_followed_spec"),
         "retest": ps.retest(beyond(both, ["model"]), "run", "own", "leaderboard", column="outcome"),
         "pilots": ps.estimate(beyond(pilots, ["run"]), [IDEAL, ps.Mean("score_rewrote_rule", label="rewrote")]),
         "replies": panel.frame.select("run", *UNIT, "status", "outcome", "report", FLAG).collect().to_pandas(),

@@ -43,7 +43,7 @@ class Options:
     def of(cls, options: Mapping[Any, Any] | None, *, case_sensitive: bool) -> Options:
         """Check an item's options; raises `PairstatsError` if labels or texts cannot be told apart."""
         if options is None:
-            return cls(dict.fromkeys(ascii_uppercase), case_sensitive)
+            return _letters(case_sensitive)
         if not isinstance(options, Mapping) or not options:
             raise PairstatsError(
                 f"`options` must map labels to option texts, but got {options!r}. "
@@ -79,6 +79,11 @@ class Options:
                 if wanted is not None and known == wanted:
                     return label
         return None
+
+
+@lru_cache(maxsize=2)
+def _letters(case_sensitive: bool) -> Options:
+    return Options(dict.fromkeys(ascii_uppercase), case_sensitive)
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 Resolved = TypeVar("Resolved")
@@ -12,6 +13,10 @@ Resolved = TypeVar("Resolved")
 MAX_MARKERS = 500
 """Markers looked at in one reply, from its end."""
 
+_WORD = re.compile(r"answer|choice|option|boxed|####")
+"""What every marker holds one of, in lower case."""
+_LONGEST_LEAD, _LONGEST_TAIL = 40, 24
+"""Characters of a marker before and after such a word: at most 36 and 13."""
 _REACH = 300  # characters after a marker in which the answer has to stand
 # "If the answer is A" and "the wrong answer is A" do not state an answer.
 _MARKER = re.compile(
@@ -39,7 +44,7 @@ class Claim:
 
 def claims(text: str) -> Iterator[Claim]:
     """Yield the marked answers of a text from the last to the first."""
-    for marker in list(_MARKER.finditer(text))[: -MAX_MARKERS - 1 : -1]:
+    for marker in islice(_markers_from_the_end(text), MAX_MARKERS):
         if marker["denied"]:
             continue
         tail = text[marker.end() : marker.end() + _REACH]
@@ -48,6 +53,23 @@ def claims(text: str) -> Iterator[Claim]:
         else:
             explicit = any(marker[name] for name in ("hashes", "final", "colon", "is_colon"))
             yield Claim(tail.lstrip().partition("\n")[0].rstrip(), explicit)
+
+
+def _markers_from_the_end(text: str) -> Iterator[re.Match[str]]:
+    """Yield the markers of a text, which are sought only around the words that every one of them holds."""
+    if not text.isascii():  # letters of other scripts count as some of these in a pattern without case
+        yield from reversed(list(_MARKER.finditer(text)))
+        return
+    before = len(text)
+    for word in reversed(list(_WORD.finditer(text.lower()))):
+        if word.start() >= before:  # in the marker that was yielded last
+            continue
+        start, end = max(0, word.start() - _LONGEST_LEAD), word.end() + _LONGEST_TAIL
+        while (marker := _MARKER.search(text, start, end)) and marker.end() <= word.start():
+            start = marker.end()
+        if marker and marker.start() <= word.start():
+            yield marker
+            before = marker.start()
 
 
 def last_claim(text: str, resolve: Callable[[Claim], Resolved | None]) -> tuple[bool, Resolved | None]:

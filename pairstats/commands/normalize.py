@@ -61,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--redact", action="store_true",
         help="drop replies and prompts, mask keys and e-mail addresses, before anything is written",
     )  # fmt: skip
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="processes that read at once (default: one a core, where it pays)"
+    )
     parser.add_argument("--keep-going", action="store_true", help="leave broken records out and list them")
 
 
@@ -68,25 +71,32 @@ def run(given: argparse.Namespace) -> int:
     """Read, say what became of every record, and write."""
     from pairstats.readers import read_runs
     from pairstats.readers.mapping import path_of
+    from pairstats.readers.written import outline, write_runs
 
     paths = _raw_paths(given.raw)
     texts = {name: getattr(given, name) for name in (*MAPPED, "options")}
     mapped: dict[str, Any] = {name: path_of(text) for name, text in texts.items() if text}
     if given.output is not None:
         _check_output(given.output, paths, given.items, given.force)
-    records = read_runs(
-        paths,
+    words = dict(
         **mapped,
         set=dict(_pair(text, "--set") for text in given.set), score=given.score, filter=given.filter,
         confidence_scale=_scales(given.confidence_scale), answers=_answers(given), items=given.items,
         item_key=given.item_key, planned=given.planned, exclude=given.exclude, reader=given.reader,
-        keep_going=given.keep_going,
+        keep_going=given.keep_going, workers=given.workers,
     )  # fmt: skip
-    if given.redact:
-        from pairstats.redact import redact_records
+    written = None
+    if given.output is not None and given.output.suffix == ".parquet" and not given.redact:
+        written = str(write_runs(paths, given.output, overwrite=given.force, **words))
+        records = outline(given.output)
+    else:
+        records = read_runs(paths, **words)
+        if given.redact:
+            from pairstats.redact import redact_records
 
-        records = redact_records(records)
-    written = None if given.output is None else str(records.save(given.output, overwrite=given.force))
+            records = redact_records(records)
+        if given.output is not None:
+            written = str(records.save(given.output, overwrite=given.force))
     if given.json:
         counts = records.ledger[["records", "rows", "left_out", "merged"]].sum()
         print_json({"files": json.loads(records.ledger.to_json(orient="records")),

@@ -41,7 +41,7 @@ def _check_changes(path: Path, others: tuple[Path, ...], force: bool) -> None:
     from pairstats.errors import PairstatsError
     from pairstats.outputs import check_file
 
-    if any(path.absolute() == other.absolute() for other in others):
+    if any(path.resolve() == other.resolve() for other in others):
         raise PairstatsError("The list of changes must be a file of its own; name another with --changes.")
     check_file(path, ours=_is_changes, force=force, ending=".csv")
 

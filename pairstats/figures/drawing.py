@@ -101,8 +101,14 @@ def draw(
         one_of("formats", ending, FORMATS)
     folder = Path(out_folder)
     planned, skipped = sheets(results, labels=labels) if usual else ([], {})
+    twice = sorted({sheet.name for sheet in planned} & set(more or ()))
+    if twice:
+        raise PairstatsError(
+            f"Figures of a script must have names of their own, but {twice[0]!r} is a usual one."
+        )
     planned = [*_given(more or {}), *planned]
     earlier = _listed_in(folder)
+    kept = scripted_in(folder) if more is None else []  # only a run can draw these again
     names = [f"{sheet.name}.{ending}" for sheet in planned for ending in (*formats, "csv")]
     check_files([folder / name for name in names], ours=lambda path: path.name in earlier, force=force)
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,8 +127,9 @@ def draw(
             paths.append(folder / f"{sheet.name}.csv")
             _write_csv(sheet.source, paths[-1])
     of = "" if labels or not usual else _digest(results)
-    _list_in(folder, of, [path.name for path in paths], skipped, list(more or ()))
-    for name in earlier - {path.name for path in paths}:
+    names = [*(path.name for path in paths), *(n for n in sorted(earlier) if Path(n).stem in kept)]
+    _list_in(folder, of, names, skipped, kept if more is None else list(more))
+    for name in earlier.difference(names):
         (folder / name).unlink(missing_ok=True)
     return Drawn(tuple(paths), skipped)
 

@@ -47,6 +47,12 @@ def settings_faults(tables: Tables) -> Iterator[Fault]:
                 yield table.fault(
                     f"`file` in [{section}] must be a Python file, but is {table.value.file!r}.", "file"
                 )
+    named = [table.value.file for s in ("scorer", "script") for table in tables.named(s)]
+    if len(set(named)) == 2 and len({name.rpartition("/")[2] for name in named}) == 1:
+        for table in tables.named("script"):
+            yield table.fault(
+                "`file` must differ in name from that of [scorer]: both are kept side by side.", "file"
+            )
     for table in tables.named("multiplicity"):
         yield from tried(table, partial(build.check_multiplicity, table.value))
     for table in tables.named("sensitivity"):

@@ -18,7 +18,9 @@ from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.jsonlines import dig, first_objects, objects, whole
 from pairstats.readers.outline import outline
+from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
+from pairstats.readers.requests import ASKED, NO_ANSWER, NOTE
 from pairstats.readers.rowlog import present
 from pairstats.schema import ANSWERED
 
@@ -74,7 +76,9 @@ class AnthropicReader:
             lines = first_objects(file)
             if any(_is_result(line) for line in lines):
                 return Recognized("batch results")
-            if any(_is_request(line) for line in lines) or _holds_requests(file.head):
+            if any(_is_request(line) for line in lines):
+                return Recognized("batch requests", note=NOTE)
+            if _holds_requests(file.head):
                 return Recognized("batch requests", companion="batch requests: asked, without replies")
         return Declined(
             "no line has a 'custom_id' and a 'result' that succeeded, errored, expired or canceled"
@@ -89,6 +93,8 @@ class AnthropicReader:
                 yield line
             elif _is_result(line):
                 yield _record(file, source, line, models)
+            elif _is_request(line):
+                yield _request(file, source, line)
             elif options.keep_going:
                 yield LeftOut(source, "not a result of a batch")
             else:
@@ -110,6 +116,18 @@ def _is_result(line: Json) -> bool:
 
 def _is_request(line: Json) -> bool:
     return "custom_id" in line and "model" in (dig(line, "params") or ())
+
+
+def _request(file: RunFile, source: str, line: Json) -> Record:
+    """Give a request, which is a row where no file answers it."""
+    asked = line["params"]
+    system = [{"role": "system", "content": asked["system"]}] if asked.get("system") else []
+    messages = asked.get("messages")
+    fields = {
+        "item": str(line["custom_id"]), "model": asked["model"], ASKED: str(asked["model"]), "status": "absent",
+        "reason": NO_ANSWER, **identified([*system, *messages] if isinstance(messages, list) else None),
+    }  # fmt: skip
+    return Record(source, present(fields), {}, line, digest(file.sha256, line))
 
 
 def _holds_requests(head: bytes) -> bool:
@@ -157,6 +175,7 @@ def _record(file: RunFile, source: str, line: Json, models: Models) -> Record:
         "status": status,
         "reason": reason,
         "response": text,
+        **identified(None, dig(message, "id")),
         "input_tokens": _total(dig(message, "usage"), _READ),
         "output_tokens": _total(dig(message, "usage"), ("output_tokens",)),
     }

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pairstats import schema
 from pairstats.readers.drafts import Draft, Tally, as_text, is_nan
+from pairstats.readers.parts import Part
 
 _NUMBERS = {c.name for c in schema.COLUMNS if pa.types.is_floating(c.type) or pa.types.is_integer(c.type)}
 _ALWAYS_TEXT = set(schema.NAMES) - _NUMBERS
@@ -22,6 +23,23 @@ def to_table(drafts: Sequence[Draft], tallies: list[Tally], score_range: tuple[f
     SchemaError
         Listing all failures.
     """
+    return schema.validate(_table(drafts, tallies), score_range=score_range)
+
+
+def to_part(
+    drafts: Sequence[Draft], tally: Tally, place: int, fits: frozenset[str], primary: str | None
+) -> Part:
+    """Build a part of the table of drafts of one file, whose position is `place` once the parts are joined."""
+    met: dict[str, tuple[int, int, int]] = {}
+    for row, draft in enumerate(drafts):
+        for rank, name in enumerate(draft.fields):
+            if name not in schema.NAMES and name not in met:
+                met[name] = (row, 0, rank)
+    identity = pa.array([draft.identity for draft in drafts], pa.string())
+    return Part(_table(drafts, [tally]), place, met, fits, identity, primary=primary)
+
+
+def _table(drafts: Sequence[Draft], tallies: list[Tally]) -> pa.Table:
     further = dict.fromkeys(name for draft in drafts for name in draft.fields if name not in schema.NAMES)
     arrays = {}
     for name in (*schema.NAMES, *further):
@@ -29,7 +47,7 @@ def to_table(drafts: Sequence[Draft], tallies: list[Tally], score_range: tuple[f
         if name != "source":
             values = _without_nan(values, drafts, tallies)
         arrays[name] = _array(name, values)
-    return schema.validate(pa.table(arrays), score_range=score_range)
+    return pa.table(arrays)
 
 
 def _without_nan(values: list[Any], drafts: Sequence[Draft], tallies: list[Tally]) -> list[Any]:

@@ -20,6 +20,8 @@ _DAMAGED = (EOFError, OSError, zlib.error, zstandard.ZstdError)
 """What a truncated or corrupted compressed file raises."""
 
 HEAD_BYTES = 1 << 16
+LARGEST_WHOLE = 1 << 29
+"""Bytes of a document that is parsed as a whole, which takes several times as much memory."""
 LONGEST_LINE = 1 << 28
 """Bytes; a longer line is refused with its number instead of filling the memory."""
 
@@ -67,6 +69,8 @@ class Recognized:
     """Why the file holds no records, when it only serves another (a results file beside its samples)."""
     note: str = ""
     """What the ledger must say of the file as a whole: a run that was cancelled, a log cut short."""
+    primary: str = ""
+    """Score by which the platform itself judges a record, where a file holds several and none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,8 @@ class RunFile:
 
     path: Path
     shown: str
+    span: tuple[int, int, int] | None = None
+    """First byte, byte behind the last and number of lines before, where only some lines are to be read."""
 
     @cached_property
     def head(self) -> bytes:
@@ -133,6 +139,8 @@ class RunFile:
 
     def open(self) -> IO[bytes]:
         """Open for reading bytes; gzip and zstandard are undone by content, not by name."""
+        if self.span is not None:  # of a file that is not compressed
+            return io.BytesIO(self._spanned())
         stream = self.path.open("rb")
         magic = stream.read(4)
         stream.seek(0)
@@ -144,11 +152,28 @@ class RunFile:
             return io.BufferedReader(reader)
         return stream
 
+    @property
+    def lines_before(self) -> int:
+        """Number of lines before the first that is read."""
+        return 0 if self.span is None else self.span[2]
+
+    def _spanned(self) -> bytes:
+        first, end, _ = self.span or (0, 0, 0)
+        with self.path.open("rb") as stream:
+            stream.seek(first)
+            return stream.read(end - first)
+
     def read_bytes(self) -> bytes:
-        """Whole content after decompression."""
+        """Whole content after decompression, where it is no larger than `LARGEST_WHOLE`."""
         try:
             with self.open() as stream:
-                return stream.read()
+                content = stream.read(LARGEST_WHOLE + 1)
+            if len(content) > LARGEST_WHOLE:
+                raise ReadError(
+                    f"{self.shown} is read as a whole, which can be done up to {LARGEST_WHOLE >> 20} MiB, but is "
+                    "larger when unpacked. Export it as JSON Lines (or as the platform streams it), or split it."
+                )
+            return content
         except _DAMAGED as error:
             raise ReadError(f"{self.shown} ends too early or is damaged: {error}.") from error
 
@@ -156,7 +181,7 @@ class RunFile:
         """Yield line number (from 1) and bytes of every line that is not blank."""
         try:
             with self.open() as stream:
-                number = 0
+                number = self.lines_before
                 while line := stream.readline(LONGEST_LINE):
                     number += 1
                     if len(line) == LONGEST_LINE and not line.endswith(b"\n"):

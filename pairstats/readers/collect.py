@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from pairstats import schema
-from pairstats.errors import PairstatsError, ReadError, listed
-from pairstats.readers import assemble, pairing, scoring
-from pairstats.readers.base import LeftOut, Reader, ReadOptions, Record, RunFile, digest
-from pairstats.readers.drafts import MISSING, Draft, Tally, ledger, left_out_frame
-from pairstats.readers.files import Given, Paths, find_files, recognize, unforeseen
-from pairstats.readers.items import ItemTable, index
-from pairstats.readers.mapping import KNOWN_PATHS, Context, Path, lookup, name_of, paths_in
-from pairstats.readers.progress import progress_bar
+from pairstats.errors import PairstatsError, listed
+from pairstats.readers import pairing, scoring
+from pairstats.readers.base import Reader, ReadOptions
+from pairstats.readers.blocks import UnusualError
+from pairstats.readers.drafts import Tally, counted, ledger, left_out_frame
+from pairstats.readers.files import Given, Paths, find_files
+from pairstats.readers.mapping import Path
+from pairstats.readers.parts import Part, join
+from pairstats.readers.pieces import gathered, tasks_of
+from pairstats.readers.progress import progress_of
+from pairstats.readers.reading import Reading
+from pairstats.readers.whole import read_whole
+from pairstats.readers.workers import number_of_workers, run
 from pairstats.records import Records
 
 _NOT_CONSTANT = ("item", "status", "source", "score")
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How files are read: which paths are looked up in each record, and what readers are told."""
-
-    names: tuple[str, ...]
-    options: ReadOptions
-    reader: str | Reader | None
+_MAPPED = (
+    "model", "item", "family", "variant", "condition", "repeat", "split", "category", "run", "platform", "study",
+    "gold", "answer", "outcome", "confidence", "options",
+)  # fmt: skip
+"""Words of `read_runs` that say which raw field is a column."""
 
 
 def read_runs(
@@ -67,6 +70,7 @@ def read_runs(
     models: Sequence[str] = (),
     keep_going: bool = False,
     progress: bool | None = None,
+    workers: int | None = None,
 ) -> Records:
     r"""Read run files of any known platform into one table of decisions.
 
@@ -122,6 +126,8 @@ def read_runs(
         Leave out and count broken records and files, and scores outside their range, instead of refusing.
     progress : bool, optional
         Whether to show progress on standard error; by default at a terminal, after a second.
+    workers : int, optional
+        Processes that read at once; by default one for 50 MB or less, else one a core. The result is the same.
 
     Returns
     -------
@@ -159,52 +165,85 @@ def read_runs(
     from
       a.csv (table csv)
     """
-    given = {
-        "model": model, "item": item, "family": family, "variant": variant, "condition": condition,
-        "repeat": repeat, "split": split, "category": category, "run": run, "platform": platform,
-        "study": study, "gold": gold, "answer": answer, "outcome": outcome, "confidence": confidence,
-        "options": options,
+    words = {name: value for name, value in locals().items() if name not in ("paths", "progress", "workers")}
+    files, reading = asked(paths, words)
+    table, places, tallies = _read(files, reading, progress, number_of_workers(files, reading, workers))
+    account = ledger(counted(table, places, len(tallies)), tallies), left_out_frame(tallies)
+    return Records(table, *account, score_range)
+
+
+def asked(paths: Paths, words: Mapping[str, Any]) -> tuple[list[Given], Reading]:
+    """Check what was asked, and find the files.
+
+    Parameters
+    ----------
+    paths : path, pattern, folder, list of these, or dict
+    words : mapping
+        Keyword arguments of `read_runs`; those that are not there have their defaults.
+    """
+    known = {
+        name: parameter.default for name, parameter in signature(read_runs).parameters.items()
+        if name not in ("paths", "progress", "workers")
     }  # fmt: skip
-    columns = {name: path for name, path in given.items() if path is not None} | dict(extra or {})
-    constants = {name: pairing.typed(name, value) for name, value in (set or {}).items()}
-    _check_columns(columns, constants, extra or {}, isinstance(paths, Mapping))
-    _check_scale(confidence_scale)
-    if options is not None and answers is None:
+    strange = sorted(set(words) - set(known))
+    if strange:
+        raise PairstatsError(f"The words must be those of read_runs, but {listed(strange)} are none.")
+    say = SimpleNamespace(**known | dict(words))
+    extra = say.extra or {}
+    given = {name: getattr(say, name) for name in _MAPPED}
+    columns = {name: path for name, path in given.items() if path is not None} | dict(extra)
+    constants = {name: pairing.typed(name, value) for name, value in (say.set or {}).items()}
+    _check_columns(columns, constants, extra, isinstance(paths, Mapping))
+    _check_scale(say.confidence_scale)
+    if say.options is not None and say.answers is None:
         raise PairstatsError("`options` are used by `answers` only, but `answers` was not given.")
-    if planned and items is None:
+    if say.planned and say.items is None:
         raise PairstatsError("`planned` needs the item table that holds the plan, but `items` was not given.")
-    names = {name_of(path) for path in columns.values()} | ({score} if score else frozenset())
+    options = ReadOptions(
+        score=say.score, filter=say.filter, rescored=say.answers is not None, keep_going=say.keep_going,
+        models=(say.models,) if isinstance(say.models, str) else tuple(say.models),
+    )  # fmt: skip
+    exclude = (say.exclude,) if isinstance(say.exclude, str) else tuple(say.exclude)
     reading = Reading(
-        tuple(sorted(names)),
-        ReadOptions(
-            score=score,
-            filter=filter,
-            rescored=answers is not None,
-            keep_going=keep_going,
-            models=(models,) if isinstance(models, str) else tuple(models),
-        ),
-        reader,
-    )
-    files = find_files(paths)
-    drafts, tallies = _read_all(files, reading, progress)
-    pairing.map_item(drafts, columns.get("item"), Context(None, tallies))
-    patterns = (exclude,) if isinstance(exclude, str) else tuple(exclude)
-    drafts = pairing.exclude_items(drafts, patterns, tallies)
-    table = None if items is None else index(items, item_key, drafts)
-    others = {name: path for name, path in columns.items() if name != "item"}
-    context = Context(table, tallies)
-    drafts = pairing.map_columns(drafts, others, constants, context, tallies)
-    if table is not None:
-        drafts = _with_planned(drafts, table, others, constants, tallies, patterns, planned)
-    drafts = scoring.choose_score(drafts, score, tallies, answers is not None, keep_going)
-    if answers is not None:
-        scoring.rescore(drafts, answers, keep_score=score is not None)
-    if keep_going:
-        drafts = scoring.leave_out_of_range(drafts, score_range, tallies)
-    scoring.scale_confidence(drafts, confidence_scale, tallies)
-    drafts = pairing.merge_copies(drafts, tallies, partial(_raws, files, reading))
-    arrow = assemble.to_table(drafts, tallies, score_range)
-    return Records(arrow, ledger(drafts, tallies), left_out_frame(tallies), score_range)
+        columns, constants, options, say.reader, say.answers, say.confidence_scale, say.score_range, exclude,
+        say.items, say.item_key, say.planned,
+    )  # fmt: skip
+    return find_files(paths), reading
+
+
+def _read(
+    files: Sequence[Given], reading: Reading, progress: bool | None, workers: int
+) -> tuple[pa.Table, np.ndarray, list[Tally]]:
+    """Read in pieces where that is certain to give the same rows, else record by record."""
+    try:
+        return read_pieces(files, reading, progress, workers)
+    except (UnusualError, PairstatsError):
+        return read_whole(files, reading, progress)
+
+
+def read_pieces(
+    files: Sequence[Given], reading: Reading, progress: bool | None, workers: int
+) -> tuple[pa.Table, np.ndarray, list[Tally]]:
+    """Read flat tables as columns, and with several processes any file by itself; returns what `read_whole` does.
+
+    Raises
+    ------
+    UnusualError
+        When the records of all files must be known to read them.
+    """
+    spans = workers > 1 and reading.answers is not None
+    pieces = []
+    with progress_of(files, progress) as bar:
+        for piece in run(tasks_of(files, reading, workers > 1, spans), reading, workers, _kept):
+            pieces.append(piece)
+            bar.update(piece.place + 1, sum(piece.tally.records for piece in pieces))
+    parts, tallies = gathered(pieces, files, reading)
+    table, places = join(parts, tallies, reading.score_range, reading.exclude)
+    return table, places, tallies
+
+
+def _kept(part: Part) -> Part:
+    return part
 
 
 def _check_columns(
@@ -229,132 +268,3 @@ def _check_scale(scale: float | Mapping[str, float]) -> None:
     for each in scale.values() if isinstance(scale, Mapping) else [scale]:
         if not (isinstance(each, int | float) and math.isfinite(each) and each > 0):
             raise PairstatsError(f"`confidence_scale` must be positive, but got {scale!r}.")
-
-
-def _with_planned(
-    drafts: list[Draft], table: ItemTable, columns: Mapping[str, Path], constants: Mapping[str, Any],
-    tallies: list[Tally], patterns: Sequence[str], planned: bool,
-) -> list[Draft]:  # fmt: skip
-    """Enter the item table in the ledger, and add the planned items that never ran."""
-    unknown = {draft.fields["item"] for draft in drafts} - table.rows.keys()
-    note = f"{len(table.rows)} items" + (f"; {len(unknown)} with records are not in it" if unknown else "")
-    sha256 = "" if table.path is None else RunFile(table.path, table.shown).sha256
-    tally = Tally(table.shown, table.path, sha256, "items", notes=[note])
-    tallies.append(tally)
-    if not planned:
-        return drafts
-    absent = list(pairing.planned_rows(drafts, table, columns, len(tallies) - 1, patterns))
-    tally.records = len(absent)
-    absent = pairing.leave_out_unplaced(absent, tallies)
-    # The cell of a planned row is that of its fellows; only what belongs to the item is looked up.
-    of_item = {name: path for name, path in columns.items() if name not in (*pairing.CELL, "variant")}
-    return pairing.map_columns([*drafts, *absent], of_item, constants, Context(table, tallies), tallies)
-
-
-def _read_all(
-    files: Sequence[Given], reading: Reading, progress: bool | None
-) -> tuple[list[Draft], list[Tally]]:
-    """Read every file, and account for those that no reader knows."""
-    drafts: list[Draft] = []
-    tallies: list[Tally] = []
-    known = 0
-    for given in progress_bar(files, progress):
-        tally = Tally(given.file.shown, given.file.path)
-        tallies.append(tally)
-        if given.unread:
-            tally.notes.append(f"not read ({given.unread})")
-            continue
-        try:
-            known += _read_file(given, reading, tally, len(tallies) - 1, drafts)
-        except ReadError as error:
-            if not reading.options.keep_going:
-                raise
-            tally.records += 1
-            tally.left_out.append((tally.file, str(error)))
-    if not drafts:
-        why = [f"{tally.file}: {reason}" for tally in tallies for reason in _reasons(tally)]
-        what = "records, but none was read" if known else "a run file that a reader knows, but there is none"
-        raise ReadError(f"{_shown_paths(files)} must hold {what}. {'; '.join(why[:5])}")
-    return drafts, tallies
-
-
-def _reasons(tally: Tally) -> list[str]:
-    return [*tally.notes, *(reason for _, reason in tally.left_out[:1])]
-
-
-def _shown_paths(files: Sequence[Given]) -> str:
-    return listed([given.file.shown for given in files])
-
-
-def _read_file(given: Given, reading: Reading, tally: Tally, place: int, drafts: list[Draft]) -> bool:
-    """Append the drafts of one file; return whether a reader knew it."""
-    file = given.file
-    tally.sha256 = file.sha256
-    try:
-        seen = recognize(given, reading.reader)
-    except ReadError as error:
-        if given.named:
-            raise
-        seen = str(error)
-    if isinstance(seen, str):
-        if given.named and not reading.options.keep_going:
-            remedy = "Turn it into a plain table (CSV, JSON Lines, Parquet)" + (
-                ", or name its reader=" if reading.reader is None else ""
-            )
-            raise ReadError(
-                f"{file.shown} must be a run file that a reader knows, but none does: {seen}. {remedy}."
-            )
-        tally.notes.append(f"not recognized ({seen})")
-        return False
-    reader, recognized = seen
-    tally.reader, tally.version = reader.name, recognized.version
-    tally.notes += [note for note in (recognized.note, recognized.companion) if note]
-    if recognized.companion:
-        return True
-    for record in _guarded(given, reader, reading.options):
-        tally.records += 1
-        if isinstance(record, LeftOut):
-            tally.left_out.append((record.source, record.reason))
-        else:
-            drafts.append(_draft(record, given, reading.names, tally, place))
-    return True
-
-
-def _raws(
-    files: Sequence[Given], reading: Reading, drafts: Sequence[Draft]
-) -> dict[tuple[int, str], Mapping[str, Any]]:
-    """Read the raw contents of a few records again: they are not kept, since a log may be huge."""
-    wanted = {(draft.file, draft.source) for draft in drafts if draft.file < len(files)}
-    found: dict[tuple[int, str], Mapping[str, Any]] = {}
-    for place in sorted({file for file, _ in wanted}):
-        seen = recognize(files[place], reading.reader)
-        records = () if isinstance(seen, str) else _guarded(files[place], seen[0], reading.options)
-        missing = {source for file, source in wanted if file == place}
-        for record in records:
-            if isinstance(record, Record) and record.source in missing:
-                found[place, record.source] = record.raw
-                missing.discard(record.source)
-            if not missing:
-                break
-    return found
-
-
-def _guarded(given: Given, reader: Reader, options: ReadOptions) -> Iterator[Record | LeftOut]:
-    with unforeseen(f"{given.file.shown} must have the shape of a {reader.name} file"):
-        yield from reader.read(given.file, options)
-
-
-def _draft(record: Record, given: Given, names: Sequence[str], tally: Tally, place: int) -> Draft:
-    if not tally.paths:
-        tally.paths = list(islice(paths_in(record.raw), KNOWN_PATHS))
-    found = {name: lookup(record.raw, name.removeprefix("record.")) for name in names}
-    fields = {name: value for name, value in record.fields.items() if value is not None}
-    if given.model is not None:
-        fields["model"] = given.model
-    scores = dict(record.scores)
-    if "score" in fields:
-        scores.setdefault("score", fields.pop("score"))
-    return Draft(
-        place, record.source, record.identity or digest(tally.sha256, tally.records), fields, scores,
-        {name: value for name, value in found.items() if value is not MISSING},
-    )  # fmt: skip

@@ -10,13 +10,19 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pairstats import schema
 from pairstats.errors import ReadError
 from pairstats.records import LEDGER_COLUMNS, no_left_out
+from pairstats.records_notes import TWO_SCALES, plain
 from pairstats.spelling import of_number
 
+FEW = 2
+"""Confidences on a second scale below which they are taken for slips."""
 MOST_REASONS = 8
 """Reasons that a line of the ledger names; the account of the records left out has all."""
 
@@ -76,8 +82,30 @@ class Tally:
     score_ignored_on_error: int = 0
     left_out: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    primary: str = ""
+    """Score by which the platform judges, where it says one; see `Recognized`."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Models that the file names, and what the user calls them."""
+    stated: dict[float, list[int]] = field(default_factory=dict)
+    """By declared scale, how many confidences were stated between 0 and 1, and how many above 1."""
     paths: list[str] = field(default_factory=list)
     """Dotted paths of the file's first record, for error messages."""
+
+    def count_stated(self, scale: float, small: int, large: int) -> None:
+        """Count confidences as they were stated."""
+        counts = self.stated.setdefault(scale, [0, 0])
+        counts[0] += small
+        counts[1] += large
+
+    @property
+    def told(self) -> list[str]:
+        """Notes, and whether confidences were stated on two scales under one."""
+        called = [f"its own name of the model, {own!r}, gave way to {new!r}" for own, new in self.renamed.items()]
+        return self.notes + called + [
+            f"{TWO_SCALES}: {small} stated between 0 and 1, {large} above 1"
+            for small, large in self.stated.values()
+            if min(small, large) >= FEW
+        ]
 
 
 def leave_out(drafts: Iterable[tuple[Draft, str | None]], tallies: list[Tally]) -> list[Draft]:
@@ -91,7 +119,42 @@ def leave_out(drafts: Iterable[tuple[Draft, str | None]], tallies: list[Tally]) 
     return kept
 
 
-def ledger(drafts: Iterable[Draft], tallies: list[Tally]) -> pd.DataFrame:
+@dataclass(slots=True)
+class Counts:
+    """Rows of every file by status, by status and reason, and those answered without a score."""
+
+    by_status: list[Counter[str]]
+    reasons: list[Counter[str]]
+    unscored: np.ndarray
+
+    def add(self, other: Counts) -> None:
+        """Add what was counted in further rows."""
+        for mine, more in ((self.by_status, other.by_status), (self.reasons, other.reasons)):
+            for times, again in zip(mine, more, strict=True):
+                times.update(again)
+        self.unscored += other.unscored
+
+
+def counted(table: pa.Table, places: np.ndarray, files: int) -> Counts:
+    """Count the rows of a table of the format by the position of each row's file among all files."""
+    status, reason = plain(table, "status"), plain(table, "reason")
+    unscored = pc.and_(pc.equal(status, schema.ANSWERED), pc.is_null(table.column("score")))
+    file = pa.array(places, pa.int64())
+    told = pa.table({"file": file, "why": pc.binary_join_element_wise(status, reason, " ")}).drop_null()
+    return Counts(
+        _times(pa.table({"file": file, "status": status}), files),
+        _times(told, files),
+        np.bincount(places[np.asarray(unscored, dtype=bool)], minlength=files),
+    )
+
+
+def no_counts(files: int) -> Counts:
+    """Counts of no rows."""
+    nothing: list[Counter[str]] = [Counter() for _ in range(files)]
+    return Counts(nothing, [Counter() for _ in range(files)], np.zeros(files, dtype=np.int64))
+
+
+def ledger(counts: Counts, tallies: list[Tally]) -> pd.DataFrame:
     """One row a file; refuses to exist unless every record is accounted for.
 
     Raises
@@ -99,18 +162,11 @@ def ledger(drafts: Iterable[Draft], tallies: list[Tally]) -> pd.DataFrame:
     ReadError
         When records in are not rows out plus left out plus merged: a fault in a reader, never in the data.
     """
-    counts = [dict.fromkeys(schema.STATUSES, 0) for _ in tallies]
-    reasons: list[Counter[str]] = [Counter() for _ in tallies]
-    unscored: Counter[int] = Counter()
-    for draft in drafts:
-        status, reason = draft.fields["status"], draft.fields.get("reason")
-        counts[draft.file][status] += 1
-        unscored[draft.file] += status == schema.ANSWERED and draft.fields.get("score") is None
-        if reason is not None:
-            reasons[draft.file][f"{status} {reason}"] += 1
     lines = []
-    for place, (tally, by_status, why) in enumerate(zip(tallies, counts, reasons, strict=True)):
-        rows, left_out = sum(by_status.values()), len(tally.left_out)
+    for place, (tally, by_status, why) in enumerate(
+        zip(tallies, counts.by_status, counts.reasons, strict=True)
+    ):
+        rows, left_out = by_status.total(), len(tally.left_out)
         if tally.records != rows + left_out + tally.merged:
             raise ReadError(
                 f"Every record of {tally.file} must be accounted for, but {tally.records} were read and "
@@ -118,14 +174,24 @@ def ledger(drafts: Iterable[Draft], tallies: list[Tally]) -> pd.DataFrame:
             )
         lines.append(
             {"file": tally.file, "sha256": tally.sha256, "reader": tally.reader, "version": tally.version,
-             "records": tally.records, "rows": rows, **by_status, "unscored": unscored[place], "left_out": left_out,
+             "records": tally.records, "rows": rows, **{name: by_status[name] for name in schema.STATUSES},
+             "unscored": int(counts.unscored[place]), "left_out": left_out,
              "merged": tally.merged, "nan_to_null": tally.nan_to_null,
              "confidence_out_of_range": tally.confidence_out_of_range,
              "score_ignored_on_error": tally.score_ignored_on_error, "reasons": _counted(why),
              "left_out_reasons": _counted(Counter(_kind(reason) for _, reason in tally.left_out)),
-             "note": "; ".join(tally.notes)}
+             "note": "; ".join(tally.told)}
         )  # fmt: skip
     return pd.DataFrame(lines, columns=list(LEDGER_COLUMNS))
+
+
+def _times(told: pa.Table, files: int) -> list[Counter[str]]:
+    """How often each word is told of each file, in the order in which they are first told."""
+    times: list[Counter[str]] = [Counter() for _ in range(files)]
+    grouped = told.group_by(told.column_names, use_threads=False).aggregate([([], "count_all")])
+    for row in grouped.to_pylist():
+        times[row["file"]][row[told.column_names[1]]] += row["count_all"]
+    return times
 
 
 def _counted(times: Counter[str]) -> str:

@@ -18,9 +18,11 @@ from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.cut import suspected
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real, whole
 from pairstats.readers.outline import outline
+from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
 from pairstats.readers.rowlog import Scores, first, present, score_of
 from pairstats.schema import ANSWERED
@@ -191,7 +193,8 @@ def _record(file: RunFile, source: str, line: dict[str, Any], scores: Scores, ag
     fields |= {
         "item": as_text(line["sample_id"]), "study": _study(line, aggregate), "response": text or None,
         "gold": _gold(line), "answer": _answer(line) if status == ANSWERED else None,
-        "status": status, "reason": reason, "repeat": _repeat(line), **_own(line),
+        "status": status, "reason": reason, "repeat": _repeat(line), **identified(dig(line, "input", "raw")),
+        **_own(line),
     }  # fmt: skip
     return Record(source, present(fields), dict(scores), line, digest(file.sha256, line))
 
@@ -252,4 +255,4 @@ def _state(line: dict[str, Any], text: str | None) -> tuple[str, str | None]:
         return "refused", "content_filter"
     if not (text or "").strip():
         return ("truncated", STOPS[stop]) if stop in STOPS else ("empty", None)
-    return ANSWERED, "length" if stop in STOPS else None
+    return ANSWERED, "length" if stop in STOPS else None if stop else suspected(text)

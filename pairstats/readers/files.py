@@ -10,13 +10,16 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pairstats.errors import PairstatsError, ReadError, listed
+from pairstats.readers import store
 from pairstats.readers.base import Declined, Reader, Recognized, RunFile
+from pairstats.readers.remote import fetched, is_address
+from pairstats.readers.unpacked import files_in
 
 MODULES: tuple[str, ...] = (
     "inspect",
@@ -48,6 +51,8 @@ MODULES: tuple[str, ...] = (
     "tables",
 )
 """Readers in the order in which they are asked; plain tables last, since they take what others decline."""
+TABLES = "table"
+"""Name of the reader of plain tables."""
 ENTRY_POINTS = "pairstats.readers"
 FEW = 3
 """Reasons against a file that are shown, besides that of plain tables."""
@@ -72,12 +77,16 @@ class Given:
         Whether the file itself was named, rather than a folder or pattern that holds it.
     unread : str
         Why it is not opened: it lies in a folder and is no regular file.
+    broken : str
+        What is wrong with an archive whose files cannot be listed: an error, or with `keep_going` a file left
+        out.
     """
 
     file: RunFile
     model: str | None
     named: bool
     unread: str = ""
+    broken: str = ""
 
 
 def find_files(paths: Paths) -> list[Given]:
@@ -85,8 +94,8 @@ def find_files(paths: Paths) -> list[Given]:
 
     Parameters
     ----------
-    paths : path, pattern, folder, list of these, or dict of model name to these
-        Folders are searched at every depth; names that begin with a dot are passed over.
+    paths : path, pattern, folder, address, list of these, or dict of model name to these
+        Folders and zip archives are searched at every depth; names that begin with a dot are passed over.
 
     Raises
     ------
@@ -102,20 +111,44 @@ def find_files(paths: Paths) -> list[Given]:
         raise ReadError("`paths` must name at least one file or folder, but is empty.")
     models: dict[Path, str | None] = {}
     direct: dict[Path, bool] = {}
-    roots = []
+    roots: dict[bool, list[Path]] = {}
     for model, path in named:
         root, files, is_direct = _expand(path)
-        roots.append(root)
+        roots.setdefault(store.holds(root), []).append(root)
         for file in files:
             if models.setdefault(file, model) != model:
                 raise ReadError(f"{file.name} must belong to one model, but is given for two: "
                                 f"{models[file]!r} and {model!r}.")  # fmt: skip
             direct[file] = direct.get(file, False) or is_direct
-    anchor = Path(os.path.commonpath(roots))
+    anchors = {fetched: Path(os.path.commonpath(each)) for fetched, each in roots.items()}
     return [
-        Given(RunFile(file, file.relative_to(anchor).as_posix()), model, direct[file], _unread(file))
+        given
         for file, model in models.items()
-    ]
+        for given in _opened(
+            Given(
+                RunFile(file, file.relative_to(anchors[store.holds(file)]).as_posix()), model, direct[file],
+                _unread(file),
+            )
+        )
+    ]  # fmt: skip
+
+
+def _opened(given: Given) -> list[Given]:
+    """Give the file, or the files in it, where it is an archive of run files."""
+    if given.unread:
+        return [given]
+    try:
+        inner = files_in(given.file)
+    except ReadError as error:
+        return [replace(given, broken=str(error))]
+    except OSError:
+        inner = None  # what cannot be opened is told where it is read
+    if inner is None:
+        return [given]
+    if not inner:
+        return [replace(given, unread="an archive without files", named=False)]
+    alone = len(inner) == 1 and inner[0].shown == given.file.shown
+    return [replace(given, file=file, named=given.named and alone) for file in inner]
 
 
 def _each(paths: Any) -> list[str | os.PathLike[str]]:
@@ -132,6 +165,8 @@ def _expand(path: str | os.PathLike[str]) -> tuple[Path, list[Path], bool]:
         raise ReadError(
             "A path must name a file, a folder or a pattern, but is empty. Write '.' for this folder."
         )
+    if isinstance(path, str) and is_address(path):
+        return fetched(path)
     place = Path(os.path.abspath(Path(path).expanduser()))
     if place.is_file():
         return place.parent, [place], True
@@ -235,7 +270,9 @@ def _checked(reader: Any, where: str) -> Reader:
     return reader
 
 
-def recognize(given: Given, forced: str | Reader | None) -> tuple[Reader, Recognized] | str:
+def recognize(
+    given: Given, forced: str | Reader | None, table: str = ""
+) -> tuple[Reader, Recognized] | str:
     """Ask each reader in turn.
 
     Parameters
@@ -243,6 +280,9 @@ def recognize(given: Given, forced: str | Reader | None) -> tuple[Reader, Recogn
     given : Given
     forced : str, Reader or None
         The only reader to ask, or its name.
+    table : str
+        How the file is written, where it is known to be a plain table if no platform's reader knows it: then
+        that of plain tables need not be asked, which would read all of it.
 
     Returns
     -------
@@ -254,6 +294,8 @@ def recognize(given: Given, forced: str | Reader | None) -> tuple[Reader, Recogn
         return "the file is empty"
     reasons = []
     for reader in asked:
+        if table and reader.name == TABLES:
+            return reader, Recognized(table)
         with unforeseen(f"{given.file.shown} must be told apart by the reader {reader.name}"):
             answer = reader.recognize(given.file)
         if not isinstance(answer, Declined):

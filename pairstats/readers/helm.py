@@ -73,7 +73,8 @@ class HelmReader:
             main = _main(file)
             if main != kind:
                 return Recognized("", companion=f"part of the run that is read from {main} beside it")
-            return Recognized("run", note=_note(_spec(file)))
+            spec = _spec(file)
+            return Recognized("run", note="; ".join(filter(None, [_note(spec), _clash(file, spec)])))
         if kind and (kind != "description of the scenario" or _beside(file, SPEC)):
             return Recognized("", companion=f"{kind}: no records")
         return Declined("no keys of a file of a HELM run, as 'instance_id' and 'stats'")
@@ -135,6 +136,18 @@ def _note(spec: Json) -> str:
     ):
         notes.append("perturbations that left an instance as it was are not in the run, by its own setting")
     return "; ".join(notes)
+
+
+def _clash(file: RunFile, spec: Json) -> str:
+    """Say that the folder's name names another model than the specification; HELM writes ``/`` as ``_``."""
+    named = _MODEL_ARGUMENT.search(file.path.parent.name)
+    model = dig(spec, "adapter_spec", "model")
+    if named is None or named[1] or not isinstance(model, str):
+        return ""
+    folder = named[0].partition("=")[2].rstrip(",")
+    if folder in (model, model.replace("/", "_")):
+        return ""
+    return f"{SPEC} names the model {model!r} (taken), the folder {folder!r}"
 
 
 def _entries(file: RunFile, name: str) -> Iterator[tuple[str, Any]]:

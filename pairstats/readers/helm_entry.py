@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairstats.readers.jsonlines import dig, real, whole
+from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
 from pairstats.schema import ANSWERED
 
@@ -133,6 +134,7 @@ def fields_of(entry: Entry) -> Json:
         "input_tokens": whole(means.get("num_prompt_tokens")),
         "output_tokens": whole(means.get("num_output_tokens", means.get("num_completion_tokens"))),
         "latency_s": real(dig(entry.state, "result", "request_time")) if latency is None else latency,
+        **identified(dig(entry.state, "request", "messages") or dig(entry.state, "request", "prompt")),
         "prompt_truncated": True if entry.state.get("prompt_truncated") is True else None,
     }
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
 
 Json = Mapping[str, Any]
@@ -99,8 +100,28 @@ def fields_of(sample: Json, eval_: Json, score: str | None) -> dict[str, Any]:
         "answer": _text(answer),
         "gold": _text(sample.get("target")),
         "latency_s": sample.get("total_time"),
+        **identified(_prompt(sample), (sample.get("output") or {}).get("response_id")),
         **_usage(sample, eval_),
     }
+
+
+def _prompt(sample: Json) -> Any:
+    """Messages before the first that the model made (worked examples are none), else the sample's input."""
+    messages = sample.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return sample.get("input")
+    spoken = [n for n, message in enumerate(messages) if message.get("role") == "assistant"]
+    made = [n for n in spoken if messages[n].get("source") == "generate" or messages[n].get("model")]
+    end = (made[:1] or spoken[-1:] or [len(messages)])[0]
+    attached = sample.get("attachments") or {}
+    return [
+        {"role": each.get("role"), "content": _unattached(each.get("content"), attached)}
+        for each in messages[:end]
+    ]
+
+
+def _unattached(content: Any, attached: Json) -> Any:
+    return attached.get(content.removeprefix("attachment://"), content) if isinstance(content, str) else content
 
 
 def _primary(scores: Mapping[str, Json], wanted: str | None) -> Json:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pairstats.errors import PairingError, ReadError, listed
 from pairstats.readers.base import RunFile
 from pairstats.readers.drafts import MISSING, Draft, as_text
+from pairstats.readers.remote import fetched, is_address
 from pairstats.spelling import told, twins
 
 _LIKELY_KEYS = ("item", "item_id", "id")
@@ -60,6 +61,8 @@ def load_items(table: Any) -> tuple[str, Path | None, list[dict[str, Any]]]:
         Shown name, path or None, and the rows. Cells of a CSV are text, as written; blank ones are null.
     """
     if isinstance(table, str | Path):
+        if is_address(table):
+            table = fetched(str(table))[1][0]
         path = Path(table).expanduser()
         if not path.is_file():
             raise ReadError(f"The item table must be a file, but {str(table)!r} is none.")

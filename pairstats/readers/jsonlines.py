@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from pairstats.errors import ReadError
 from pairstats.readers.base import LeftOut, RunFile
 
@@ -72,6 +74,9 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
 
 def parse(text: bytes, where: str) -> Any:
     """Parse one JSON value; every way in which that can fail is a `ReadError` that names `where`."""
+    value = _quickly(text)
+    if value is not None:
+        return value
     try:
         value = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_key_twice)
         return _whole_text(value) if b"\\ud" in text.lower() else value
@@ -84,6 +89,27 @@ def parse(text: bytes, where: str) -> Any:
         raise _not_an_object(where, f"byte {error.start} is not UTF-8") from error
     except ValueError as error:  # an integer of more than 4300 digits, or a key that occurs twice
         raise _not_an_object(where, _in_our_words(error)) from error
+
+
+def _quickly(text: bytes) -> Any:
+    """Parse what leaves no doubt three times as fast; None for what the strict parser must judge.
+
+    The fast parser keeps the last of two equal keys without a word. That shows where the text holds the mark
+    ``":`` more often than the value does when it is written again.
+    """
+    if any(mark in text for mark in _SPACED) and _SPACED_COLON.search(text):
+        return None
+    try:
+        value = _DECODER.decode(text)
+        again = _ENCODER.encode(value)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return value if again.count(b'":') == text.count(b'":') else None
+
+
+_DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
+_SPACED = (b'" ', b'"\n', b'"\t', b'"\r')
+_SPACED_COLON = re.compile(rb'"[ \t\r\n]+:')
 
 
 def parse_rows(text: bytes) -> list[Any] | None:

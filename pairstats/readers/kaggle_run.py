@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from pairstats.readers.base import digest
+from pairstats.readers.cut import LENGTH_SUSPECTED, looks_cut
 from pairstats.readers.jsonlines import dig, real, whole
+from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
 from pairstats.readers.rowlog import TASK_ERROR
 from pairstats.schema import ANSWERED
@@ -18,7 +19,6 @@ Json = dict[str, Any]
 STATE = "BENCHMARK_TASK_RUN_STATE_"
 RESULT = "result"
 """Name of a score that is one value; a task that returns a map names its own."""
-LENGTH_SUSPECTED = "length_suspected"
 REPLY_NOT_STORED = "reply_not_stored"
 
 _STATES: dict[str, tuple[str, str]] = {
@@ -29,9 +29,6 @@ _STATES: dict[str, tuple[str, str]] = {
 """States of a run that neither completed nor failed; an unknown one is an error under its own name."""
 _ASSISTANT = "CONTENT_ROLE_ASSISTANT"
 _USER = "CONTENT_ROLE_USER"
-_LONG_REPLY, _LONG_LINE = 400, 100
-"""Characters from which a reply, and its last line, are prose that should end like a sentence."""
-_OPEN_END = re.compile(r"[a-z][a-z'-]*$|[,;(\[{]$")
 
 
 def state_of(run: Json) -> str:
@@ -97,6 +94,7 @@ def fields_of(run: Json) -> Json:
         "status": status,
         "reason": reason,
         "response": text,
+        **identified(prompt_of(run) if len(_made(run)) < 2 else None),
         **_usage(run),
     }
 
@@ -106,6 +104,11 @@ def prompt_of(run: Json) -> str | None:
     contents = [each for request in _requests(_first_chat(run)) for each in _list(request.get("contents"))]
     asked = [content for content in contents if dig(content, "role") == _USER]
     return _text(asked[-1]) if asked else None
+
+
+def _made(run: Json) -> list[Json]:
+    """Requests of the first chat that a model answered; more than one are turns, whose prompts depend on it."""
+    return [request for request in _requests(_first_chat(run)) if request.get("metrics")]
 
 
 def response_of(run: Json) -> str | None:
@@ -182,37 +185,6 @@ def _failure(traceback: str) -> str:
         return "length"
     reason = error_reason(message, TASK_ERROR)
     return "invalid_request" if reason == "context" else reason  # the call was rejected
-
-
-def looks_cut(text: str) -> bool:
-    r"""Whether a reply seems to have run into a limit, which the platform does not store.
-
-    Only what a whole reply hardly does counts: JSON or a code block that is never closed, or long prose
-    whose long last line stops inside a sentence.
-
-    Examples
-    --------
-    >>> looks_cut('{"status": "determinate", "value": "2026-10-03T16:0')
-    True
-    >>> looks_cut("A. three"), looks_cut('{"answer": "A"}'), looks_cut("```py\nprint(1)\n```")
-    (False, False, False)
-    """
-    reply = text.strip()
-    if reply.count("```") % 2:
-        return True
-    if reply[:1] in ("{", "["):
-        return _never_closed(reply)
-    last_line = reply.rsplit("\n", 1)[-1]
-    return len(reply) >= _LONG_REPLY and len(last_line) >= _LONG_LINE and bool(_OPEN_END.search(reply))
-
-
-def _never_closed(text: str) -> bool:
-    try:
-        json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        bare = re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
-        return '"' in bare or bare.count("{") > bare.count("}") or bare.count("[") > bare.count("]")
-    return False
 
 
 def _usage(run: Json) -> Json:

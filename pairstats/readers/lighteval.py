@@ -61,9 +61,9 @@ class LightevalReader:
         if seen.kind == "object" and "config_general" in keys:
             return Recognized("results", companion="results file: totals of the details beside it")
         if seen.kind == "table" and keys >= STRUCTS:
-            return Recognized("details, 0.11 onwards")
+            return Recognized("details, 0.11 onwards", note=_clash(file))
         if seen.kind == "table" and keys >= FLAT:
-            return Recognized("details, up to 0.10")
+            return Recognized("details, up to 0.10", note=_clash(file))
         return Declined("no columns 'doc', 'model_response' and 'metric', or 'example' and 'predictions'")
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
@@ -194,13 +194,30 @@ def _task(name: str | None) -> str | None:
     return "|".join(parts[1:] if len(parts) > 2 and not parts[1].isdecimal() else parts) or None
 
 
+def _clash(file: RunFile) -> str:
+    """Say that the folders name another model than the results file."""
+    match = NAME.match(file.path.name)
+    model = _model(file, match["time"]) if match else None
+    _, folders = _folders(file)
+    folder = "/".join(folders[:-1])
+    if not folder or model is None or folder == model:
+        return ""
+    return f"the results file names the model {model!r} (taken), the folder {folder!r}"
+
+
+def _folders(file: RunFile) -> tuple[int, tuple[str, ...]]:
+    """Place of the folder ``details`` in the path, and the folders between it and the file."""
+    parts = file.path.parts
+    place = len(parts) - 1 - parts[::-1].index("details") if "details" in parts else len(parts) - 1
+    return place, parts[place + 1 : -1]
+
+
 def _model(file: RunFile, time: str) -> str | None:
     """Name in the run's results file, else the folders between ``details`` and the time."""
     parts = file.path.parts
     if "details" not in parts:
         return None
-    place = len(parts) - 1 - parts[::-1].index("details")
-    folders = parts[place + 1 : -1]
+    place, folders = _folders(file)
     results = Path(*parts[:place], "results", *folders[:-1], f"results_{time}.json")
     if results.is_file():
         try:

@@ -23,6 +23,7 @@ from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.cut import suspected
 from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real
 from pairstats.readers.likelihoods import likeliest
 from pairstats.readers.prompts import identified
@@ -41,6 +42,8 @@ NOT_SCORES = frozenset({
 NO_MATCH = "[invalid]"
 """What the harness's regex filter writes when it finds no answer."""
 NO_FILTER = ""
+_UNSAFE = re.compile(r"[\"<>:/|\\?*\[\]]+")
+"""What the harness writes as two underscores in the name of a folder."""
 TELLS_OF_OTHERS = re.compile(
     r"famil|variant|group|cluster|pair|parent|perturb|original|rephras|paraphras|translat|passage|context|"
     r"story|source|base_|template|counterfactual|subject|(^|_)(lang|seed|copy|version)",
@@ -57,6 +60,8 @@ class Run:
     model: str | None
     task: str | None
     version: str
+    clash: str = ""
+    """What the folder and the results file tell differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,9 @@ class LmEvalReader:
         """Look for a samples line's keys, or for a results file that serves its samples."""
         lines = first_objects(file)
         if any({"doc_id", "doc", "resps"} <= line.keys() for line in lines):
-            alone = any(_stands_alone(line) for line in lines)
-            return Recognized(_run(file).version, note=OWN_FAMILY if alone else "")
+            run = _run(file)
+            notes = [run.clash, OWN_FAMILY if any(_stands_alone(line) for line in lines) else ""]
+            return Recognized(run.version, note="; ".join(filter(None, notes)))
         results = _results(file) if re.match(rb'\s*\{\s*"results"\s*:', file.head) else None
         if results is not None:
             return Recognized(_version(results), companion="results file: totals of the samples beside it")
@@ -121,7 +127,15 @@ def _run(file: RunFile) -> Run:
         return Run(folder.replace("__", "/") if "__" in folder else None, task, "unversioned")
     if task is None and len(results["results"]) == 1:
         task = next(iter(results["results"]))
-    return Run(_model(results), task, _version(results))
+    model = _model(results)
+    return Run(model, task, _version(results), _clash(file.path.parent.name, model))
+
+
+def _clash(folder: str, model: str | None) -> str:
+    """Say that a folder in the form of a model's name names another model than the results file."""
+    if model is None or "__" not in folder or folder == _UNSAFE.sub("__", model):
+        return ""
+    return f"the results file names the model {model!r} (taken), the folder {folder.replace('__', '/')!r}"
 
 
 def _results(file: RunFile) -> dict[str, Any] | None:
@@ -285,6 +299,7 @@ def _generated(
             **common,
             "repeat": repeat,
             "status": status,
+            "reason": suspected(text, _stops(line)) if status == ANSWERED else None,
             "response": text,
             "answer": found if isinstance(found, str) and status == ANSWERED else None,
             "gold": _text(line.get("target")),
@@ -292,6 +307,12 @@ def _generated(
         where = source if alone else f"{source}:reply {repeat}"
         scores = _scores(line) if alone else {}
         yield Record(where, _present(fields), scores, line, digest(identity, repeat))
+
+
+def _stops(line: dict[str, Any]) -> list[str]:
+    """Texts at which the harness ends a reply."""
+    until = dig(line, "arguments", "gen_args_0", "arg_1", "until")
+    return [stop for stop in (until if isinstance(until, list) else [until]) if isinstance(stop, str)]
 
 
 def _filtered(

@@ -26,6 +26,10 @@ OF_THE_ITEM = ("split", "category", "variant", "family", "gold")
 """Columns that belong to the item, whoever answers it, so that one record may tell them for another."""
 
 
+class NowhereError(PairingError):
+    """A name that none of the records read has; others may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Extract:
     """A pattern on another column; see `extract`."""
@@ -203,7 +207,7 @@ def resolve(column: str, path: Path, drafts: Sequence[Draft], context: Context) 
     name = name_of(path)
     values = [_candidate(column, name, draft, context) for draft in drafts]
     if drafts and all(value is MISSING for value in values):
-        raise PairingError(
+        raise NowhereError(
             f"{column}={name!r} must be found in the records, but is in none of {len(drafts)}."
             + _nearest(name, context, scores_of(drafts))
             + " "

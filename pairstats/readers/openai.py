@@ -22,10 +22,13 @@ from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
 from pairstats.readers.openai_reply import choices_of, failure_of, has_reply, replies_of, status_of, usage_of
+from pairstats.readers.prompts import identified
+from pairstats.readers.requests import ASKED, NO_ANSWER, NOTE
 
 ITEM_FIELDS = ("item", "item_id", "question_id", "custom_id")
 GOLD_FIELDS = ("gold", "target", "expected")
 SCORE_FIELDS = ("score", "correct", "is_correct")
+PROMPTS = ("messages", "input", "prompt")
 SCHEMA_WORDS = ("study", "split", "category", "family", "variant", "condition", "run", "platform")
 """Fields of a client log that mean what the paired long format means by them."""
 
@@ -91,7 +94,7 @@ class OpenAIReader:
         if not kinds:
             return Declined("no line holds a chat completion or a failed call for one")
         if set(kinds) == {"batch input"}:
-            return Recognized("batch input", companion="batch input: requests without replies")
+            return Recognized("batch input", note=NOTE)
         return Recognized(next((kind for kind in kinds if kind != "failures"), "failures"))
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
@@ -102,7 +105,7 @@ class OpenAIReader:
             if isinstance(line, LeftOut):
                 yield line
             elif _kind(line) == "batch input":
-                yield LeftOut(source, "request without a reply (batch input)")
+                yield _request(file, source, line)
             elif (call := _call(line)) is None:
                 if not options.keep_going:
                     raise ReadError(_stranger(source, line))
@@ -134,6 +137,17 @@ def _kind(line: dict[str, Any]) -> str:
     if isinstance(response, dict) and has_reply(response):
         return "run_batch, flat" if str(line.get("id", "")).startswith("vllm-") else "client log"
     return "failures" if response is None and line.get("error") and named else ""
+
+
+def _request(file: RunFile, source: str, line: dict[str, Any]) -> Record:
+    """Give a line of a batch's input, which is a row where no file answers it."""
+    model = dig(line, "body", "model")
+    prompt = next((line["body"][name] for name in PROMPTS if name in (line["body"] or ())), None)
+    fields = {
+        "item": _first_text(line, ("custom_id",)), "model": model, ASKED: str(model), "status": "absent",
+        "reason": NO_ANSWER, **identified(prompt),
+    }  # fmt: skip
+    return Record(source, _present(fields), {}, line, digest(file.sha256, line))
 
 
 def _stranger(source: str, line: dict[str, Any]) -> str:
@@ -231,7 +245,7 @@ def _sibling_model(file: RunFile) -> str | None:
 
 
 def _records(file: RunFile, source: str, call: Call, overview: Overview, attempts: int) -> Iterator[Record]:
-    common = {"model": overview.model(call), **_fields(call.line), "attempts": attempts}
+    common = {"model": overview.model(call), **_fields(call.line), "attempts": attempts, **_identified(call)}
     raw = call.line if "body" in call.line else {**call.line, "body": call.body}
     if call.failure:
         status = "refused" if call.failure == "content_filter" else "error"
@@ -249,6 +263,14 @@ def _records(file: RunFile, source: str, call: Call, overview: Overview, attempt
             fields |= usage_of(call.line, call.body)
         where = source if len(replies) == 1 else f"{source}:choice {reply.index}"
         yield Record(where, _present(fields), scores, raw, _identity(file, call, reply.index))
+
+
+def _identified(call: Call) -> dict[str, str]:
+    """Digest of the messages on the line, and the id of the completion (not that of a batch's request)."""
+    request = call.line.get("request")
+    asked = request if isinstance(request, dict) else call.line
+    prompt = next((asked[name] for name in PROMPTS if name in asked), None)
+    return identified(prompt, call.body.get("id"))
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:

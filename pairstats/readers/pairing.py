@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pairstats import schema
@@ -13,23 +13,39 @@ from pairstats.readers.drafts import Draft, Tally, as_text, leave_out
 from pairstats.readers.items import ItemTable
 from pairstats.readers.mapping import ORDER, Context, Path, from_siblings, name_of, resolve
 
-_DEFAULTS = {c.name: c.default for c in schema.COLUMNS if c.name in schema.KEY}
-_WORDS = frozenset({*schema.KEY, "split", "category", "outcome"}) - {"repeat"}
-_REQUIRED = ("item", "model", "family")
+DEFAULTS = {c.name: c.default for c in schema.COLUMNS if c.name in schema.KEY}
+WORDS = frozenset({*schema.KEY, "split", "category", "outcome"}) - {"repeat"}
+REQUIRED = ("item", "model", "family")
 CELL = ("study", "run", "platform", "model", "condition", "repeat")
 """What makes a cell in which every planned item should have run."""
-_CONTENT = ("status", "response", "answer", "gold", "score")
+MOST_REPEATS = 1 << 15
+"""What a column of 16 bits holds."""
+CONTENT = ("status", "response", "answer", "gold", "score")
 
 
 def exclude_items(drafts: Sequence[Draft], patterns: Sequence[str], tallies: list[Tally]) -> list[Draft]:
     """Leave out, and count, the records whose item fits a pattern; an idle pattern is noted."""
     if not patterns:
         return list(drafts)
-    items = {str(draft.fields["item"]) for draft in drafts}
-    fits = {p: {item for item in items if fnmatch.fnmatchcase(item, p)} for p in patterns}
-    tallies[0].notes += [f"exclude {pattern!r} fits no item" for pattern, found in fits.items() if not found]
-    why = {item: f"excluded by {pattern!r}" for pattern, found in fits.items() for item in found}
+    fits, why = fitting(dict.fromkeys(str(draft.fields["item"]) for draft in drafts), patterns)
+    note_idle([pattern for pattern in patterns if pattern not in fits], tallies)
     return leave_out(((draft, why.get(str(draft.fields["item"]))) for draft in drafts), tallies)
+
+
+def fitting(items: Iterable[str], patterns: Sequence[str]) -> tuple[frozenset[str], dict[str, str]]:
+    """Give the patterns that fit an item, and the reason against every item that one fits."""
+    why, fits = {}, set()
+    for item in items:
+        for pattern in patterns:
+            if fnmatch.fnmatchcase(item, pattern):
+                why[item] = f"excluded by {pattern!r}"
+                fits.add(pattern)
+    return frozenset(fits), why
+
+
+def note_idle(patterns: Sequence[str], tallies: list[Tally]) -> None:
+    """Note the patterns that fit no item."""
+    tallies[0].notes += [f"exclude {pattern!r} fits no item" for pattern in dict.fromkeys(patterns)]
 
 
 def map_item(drafts: Sequence[Draft], path: Path | None, context: Context) -> None:
@@ -71,7 +87,7 @@ def map_columns(
         draft.fields.update(constants)
     names = [*ORDER[1:], *(name for name in columns if name not in ORDER)]
     for name in names:
-        if name not in constants and (name in columns or name in _DEFAULTS):
+        if name not in constants and (name in columns or name in DEFAULTS):
             _fill(name, columns.get(name), drafts, context)
     kept = leave_out_unplaced(drafts, tallies)
     for name in schema.KEY:
@@ -86,18 +102,18 @@ def map_columns(
 def _fill(name: str, path: Path | None, drafts: Sequence[Draft], context: Context) -> None:
     if path is None:
         # Only what the platform itself says may stand without a mapping.
-        default = None if name in _REQUIRED else _DEFAULTS.get(name)
+        default = None if name in REQUIRED else DEFAULTS.get(name)
         values = [default if (v := draft.fields.get(name)) is None else v for draft in drafts]
     else:
         values = from_siblings(name, resolve(name, path, drafts, context), drafts)
-    words = [as_text(value) for value in values] if name in _WORDS else values
+    words = [as_text(value) for value in values] if name in WORDS else values
     for draft, value in zip(drafts, words, strict=True):
         draft.fields[name] = value
 
 
 def typed(name: str, value: Any) -> Any:
     """Write ids and words as text; leave other columns as they are."""
-    return as_text(value) if name in _WORDS else value
+    return as_text(value) if name in WORDS else value
 
 
 def leave_out_unplaced(drafts: Sequence[Draft], tallies: list[Tally]) -> list[Draft]:
@@ -122,6 +138,8 @@ def _check_repeats(drafts: Sequence[Draft]) -> None:
             whole = False
         if not whole:
             raise PairingError(f"`repeat` must count from 0, but is {value!r} in {draft.source}.")
+        if not -MOST_REPEATS <= number < MOST_REPEATS:
+            raise PairingError(f"`repeat` must be below {MOST_REPEATS}, but is {number} in {draft.source}.")
         draft.fields["repeat"] = number
 
 
@@ -226,16 +244,21 @@ def merge_copies(drafts: Sequence[Draft], tallies: list[Tally], raws: Raws) -> l
         if other.identity != draft.identity:
             clashes.append((other, draft))
             continue
-        _check_same(other, draft)
+        check_same(other, draft)
         tallies[draft.file].merged += 1
     if clashes:
-        one_model = len({draft.fields["model"] for draft in drafts}) == 1
-        raise PairingError(_clash(clashes) + _how_they_differ(clashes, raws, one_model))
+        raise clash_of(clashes, raws, len({draft.fields["model"] for draft in drafts}) == 1)
     return list(first.values())
 
 
-def _check_same(one: Draft, other: Draft) -> None:
-    names = (*_CONTENT, *(name for name in one.fields | other.fields if schema.is_score(name)))
+def clash_of(clashes: list[tuple[Draft, Draft]], raws: Raws, one_model: bool) -> PairingError:
+    """Error for different replies under one key: shows both, and what would tell them apart."""
+    return PairingError(_clash(clashes) + _how_they_differ(clashes, raws, one_model))
+
+
+def check_same(one: Draft, other: Draft) -> None:
+    """Refuse two records of one reply that tell of it differently."""
+    names = (*CONTENT, *(name for name in one.fields | other.fields if schema.is_score(name)))
     differing = [name for name in dict.fromkeys(names) if one.fields.get(name) != other.fields.get(name)]
     if differing:
         raise PairingError(

@@ -3,7 +3,9 @@
 One result is one record. Repeats are not marked: ``--repeat`` runs a test again under a further ``testIdx``,
 so results of one prompt and test with the same variables are numbered in that order. ``error`` also holds the
 text of a failed assertion; only ``failureReason`` 2 is a call that failed. ``score`` is the mean over all
-assertions, so that named scores are taken where there are any.
+assertions, so a wrong answer that was quick may have 0.5; it is taken only where no score is named. One named
+score is the score. Of several none is first: the verdict ``success`` (every assertion held, which is what
+promptfoo's own totals count) is the primary score then, and the named ones are further ones.
 
 Source: promptfoo 0.121 and 0.123, results version 3; the table of versions 1 and 2 is unverified.
 """
@@ -21,6 +23,7 @@ from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, R
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
 from pairstats.readers.outline import document, outline
+from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
 from pairstats.readers.rowlog import content_id, present
 from pairstats.schema import ANSWERED
@@ -28,6 +31,7 @@ from pairstats.schema import ANSWERED
 Json = dict[str, Any]
 
 ROW_KEYS = frozenset({"testIdx", "promptIdx", "success", "namedScores"})
+VERDICT = "success"
 PASSED, FAILED, ERRORED = 0, 1, 2
 """Values of ``failureReason``."""
 CSV_NOTE = "a CSV keeps neither tokens, cost, latency nor error messages, and scores to two decimals"
@@ -63,11 +67,12 @@ class PromptfooReader:
         seen = outline(file)
         if seen.kind != "object":
             found = promptfoo_csv.is_export(file)
-            return Recognized("csv", note=CSV_NOTE) if found else Declined("no columns 'Status' and 'Score'")
+            known = Recognized("csv", note=CSV_NOTE, primary=VERDICT)
+            return known if found else Declined("no columns 'Status' and 'Score'")
         if "results" in seen.keys and {"evalId", "config", "table", "version"} & set(seen.keys):
             return _recognized(file)
         if any(line.keys() >= ROW_KEYS for line in first_objects(file)):
-            return Recognized("jsonl")
+            return Recognized("jsonl", primary=VERDICT)
         return Declined("no object with 'evalId' and 'results', and no line with 'testIdx' and 'promptIdx'")
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
@@ -101,7 +106,7 @@ def _recognized(file: RunFile) -> Recognized | Declined:
     try:
         whole_file = document(file)
     except ReadError as error:
-        return Recognized("json", note=str(error))
+        return Recognized("json", note=str(error), primary=VERDICT)
     body = _body(whole_file)
     if not isinstance(body.get("results"), list) and not isinstance(body.get("table"), dict):
         return Declined("no list of results and no table in 'results'")
@@ -113,7 +118,7 @@ def _recognized(file: RunFile) -> Recognized | Declined:
     version = f"results version {body.get('version', 'unknown')}"
     program = dig(whole_file, "metadata", "promptfooVersion")
     note = f"its totals count {counted} results, but the file holds {len(_listed(body))}" if lost else ""
-    return Recognized(f"{program}, {version}" if program else version, note=note)
+    return Recognized(f"{program}, {version}" if program else version, note=note, primary=VERDICT)
 
 
 def _body(whole_file: Json) -> Json:
@@ -241,18 +246,19 @@ def _failed(result: Json) -> bool:
 
 
 def _names_of_scores(results: Iterable[Json]) -> tuple[str, ...]:
-    """Scores of a file without named ones: ``success`` too, where it is not just the score."""
-    differ = False
+    """Scores besides the named ones: the verdict where there are several, or where it is not just the score."""
+    differ, named = False, set[str]()
     for result in results:
-        if result.get("namedScores"):
-            return ()
+        named |= set(result.get("namedScores") or ())
         differ = differ or real(result.get("score")) != real(result.get("success"))
-    return ("score", "success") if differ else ("score",)
+    if named:
+        return (VERDICT,) if len(named) > 1 else ()
+    return ("score", VERDICT) if differ else ("score",)
 
 
 def _scores(result: Json, names: tuple[str, ...]) -> dict[str, float | None]:
     named = result.get("namedScores") or {}
-    found = {name: result.get(name) for name in names} or dict(named)
+    found = {**{name: result.get(name) for name in names}, **named}
     return {str(name): value if value != value else real(value) for name, value in found.items()}
 
 
@@ -269,6 +275,7 @@ def _record(file: RunFile, place: Place, result: Json, names: tuple[str, ...]) -
         "response": as_text(dig(response, "output")),
         "attempts": place.attempts if place.attempts > 1 else None,
         "cached": cached or None,
+        **identified(dig(result, "prompt", "raw")),
         # What is answered from the cache takes no time and costs nothing, which says nothing of the model.
         **({} if cached else _usage(result, response)),
     }

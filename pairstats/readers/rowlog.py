@@ -13,6 +13,7 @@ from typing import Any
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.cut import suspected
 from pairstats.readers.drafts import MISSING, as_text, is_nan
 from pairstats.readers.jsonlines import real, whole
 from pairstats.readers.mapping import lookup
@@ -107,7 +108,7 @@ def state(error: Any, reply: Any, scores: Mapping[str, Any], rescored: bool) -> 
     unscored = bool(scores) and not known and not rescored
     if reply is not MISSING and (reply is None or (isinstance(reply, str) and not reply.strip())):
         return ("error", "no_reply") if reply is None and not known else ("empty", None)
-    return ("error", SCORER_ERROR) if unscored else (ANSWERED, None)
+    return ("error", SCORER_ERROR) if unscored else (ANSWERED, suspected(reply if isinstance(reply, str) else None))
 
 
 def present(fields: Mapping[str, Any]) -> dict[str, Any]:

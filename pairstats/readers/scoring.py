@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from pairstats import schema
 from pairstats.errors import PairingError, ReadError, listed
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, is_nan, leave_out
-from pairstats.readers.mapping import names_meant, names_shown, paths_of, scores_of
+from pairstats.readers.mapping import NowhereError, names_meant, names_shown, paths_of, scores_of
 
 RESCORED = "score_answers"
 """Column of the score by `answers=`, where `score=` names another as the primary one."""
+JUDGED = "primary score"
 _TOO_LONG = {"length": "max_tokens", "max_tokens": "max_tokens", "context": "context",
              "host_cutoff": "host_cutoff"}  # fmt: skip
 
@@ -41,6 +42,19 @@ def choose_score(
     rescored: bool,
     keep_going: bool = False,
 ) -> list[Draft]:
+    """Put scores in their columns as `place_scores` does, those that leave [0, 1] in ``value_<name>``."""
+    kept, primary, names = place_scores(drafts, wanted, tallies, rescored, keep_going)
+    _rename_unbounded(kept, [column_of(name) for name in names if name != primary])
+    return kept
+
+
+def place_scores(
+    drafts: Sequence[Draft],
+    wanted: str | None,
+    tallies: list[Tally],
+    rescored: bool,
+    keep_going: bool = False,
+) -> tuple[list[Draft], str | None, list[str]]:
     """Put the primary score in ``score`` and the others in ``score_<name>``, as numbers or null.
 
     Parameters
@@ -56,12 +70,14 @@ def choose_score(
 
     Returns
     -------
-    list of Draft
+    tuple of list of Draft, str or None, list of str
+        The drafts kept, the primary score, and the names of all.
 
     Raises
     ------
     PairingError
-        When records hold several scores and none is named, or the one named is not there.
+        When records hold several scores, none is named and the platform judges by none of them, or when the
+        one named is not there.
     ReadError
         When a score is no number.
     """
@@ -69,13 +85,15 @@ def choose_score(
     if wanted is not None and all(draft.found.get(wanted, MISSING) is MISSING for draft in drafts):
         wanted = next((name for name in names_meant(wanted) if name in names), wanted)
     if wanted is None and len(names) > 1 and not rescored:
+        wanted = _judged_by(drafts, names, tallies)
+    if wanted is None and len(names) > 1 and not rescored:
         raise PairingError(
             f"`score` must name the primary score, since the records hold {len(names)}: {', '.join(names)}. "
             f"Write score={names[0]!r}; the others stay as further columns."
         )
     if wanted is not None and wanted not in names:
         if all(draft.found.get(wanted, MISSING) is MISSING for draft in drafts):
-            raise PairingError(
+            raise NowhereError(
                 f"score={wanted!r} must be a score or path of the records, but they hold "
                 f"{', '.join(names) or 'no score'}. Paths: {names_shown(paths_of(tallies))}."
             )
@@ -86,9 +104,19 @@ def choose_score(
     faults = [_place_scores(draft, primary, tallies[draft.file]) for draft in drafts]
     if any(faults) and not keep_going:
         raise ReadError(next(filter(None, faults)) + f". {_LEAVE_OUT}")
-    kept = leave_out(zip(drafts, faults, strict=True), tallies)
-    _rename_unbounded(kept, [column_of(name) for name in names if name != primary])
-    return kept
+    return leave_out(zip(drafts, faults, strict=True), tallies), primary, names
+
+
+def _judged_by(drafts: Sequence[Draft], names: Sequence[str], tallies: list[Tally]) -> str | None:
+    """Score by which the platform of every record judges it, where all say the same one; it is noted."""
+    told = {tallies[draft.file].primary for draft in drafts if draft.ran}
+    primary = told.pop() if len(told) == 1 else ""
+    if not primary or any(primary not in draft.scores for draft in drafts if draft.ran):
+        return None
+    others = ", ".join(name for name in names if name != primary)
+    for place in dict.fromkeys(draft.file for draft in drafts if draft.ran):
+        tallies[place].notes.append(f"{JUDGED} {primary!r}, the platform's verdict; further: {others}")
+    return primary
 
 
 _LEAVE_OUT = "Correct it, or pass keep_going=True to leave such records out and count them."
@@ -190,11 +218,12 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
         When a reply has no key and the platform's score is not kept.
     """
     keyless = []
+    known = _Known(answers)
     for draft in drafts:
         fields = draft.fields
         options = options_of(fields.pop("options", None), draft.source)
         raw_gold = fields.get("gold")
-        gold = None if raw_gold is None else answers.canonical(raw_gold, options)
+        gold = None if raw_gold is None else known.canonical(raw_gold, options)
         if raw_gold is not None and gold is None:
             raise PairingError(
                 f"The key of {draft.source} must be an answer of the declared format, but is {raw_gold!r}."
@@ -206,13 +235,36 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
                 keyless.append(draft.source)
         scored = fields["status"] == schema.ANSWERED and gold is not None
         # The key as it was written: of the options {"1": "2", "2": "4"} the canonical key "2" is a label too.
-        right = float(answers.matches(fields["answer"], raw_gold, options)) if scored else None
+        right = float(known.matches(fields["answer"], raw_gold, options)) if scored else None
         fields[RESCORED if keep_score else "score"] = right
     if keyless and not keep_score:
         raise PairingError(
             f"Every reply that is scored again needs its key, but {len(keyless)} have none: "
             f"{listed(keyless)}. Map gold=, or give an item table with it, or name a score= to keep."
         )
+
+
+class _Known:
+    """What an answer format said of keys and answers that are texts: few of them are different."""
+
+    def __init__(self, answers: Format) -> None:
+        self._answers = answers
+        self._keys: dict[str, str | None] = {}
+        self._matches: dict[tuple[str | None, str], bool] = {}
+
+    def canonical(self, gold: Any, options: Mapping[Any, Any] | None) -> str | None:
+        if options is not None or type(gold) is not str:
+            return self._answers.canonical(gold, options)
+        if gold not in self._keys:
+            self._keys[gold] = self._answers.canonical(gold, None)
+        return self._keys[gold]
+
+    def matches(self, answer: str | None, gold: Any, options: Mapping[Any, Any] | None) -> bool:
+        if options is not None or type(gold) is not str:
+            return self._answers.matches(answer, gold, options)
+        if (answer, gold) not in self._matches:
+            self._matches[answer, gold] = self._answers.matches(answer, gold, None)
+        return self._matches[answer, gold]
 
 
 def _reparse(draft: Draft, answers: Format, options: Mapping[Any, Any] | None) -> None:
@@ -260,6 +312,8 @@ def scale_confidence(
 ) -> None:
     """Bring stated confidences to [0, 1]; what is no probability then is null, and counted.
 
+    A file that holds numbers between 0 and 1 and numbers above 1 under one scale is noted: no scale fits both.
+
     Parameters
     ----------
     drafts : sequence of Draft
@@ -282,6 +336,8 @@ def scale_confidence(
             value = math.nan if isinstance(stated, bool) else float(stated)
         except (TypeError, ValueError):
             value = math.nan
+        if not percent:
+            tallies[draft.file].count_stated(_scale_of(draft, scale), int(0 < value < 1), int(value > 1))
         value /= 100.0 if percent else _scale_of(draft, scale)
         probability = schema.within(value, (0.0, 1.0))
         tallies[draft.file].confidence_out_of_range += probability is None

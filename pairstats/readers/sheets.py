@@ -8,6 +8,7 @@ import io
 import itertools
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +33,8 @@ _NO_TEXT = re.compile("[\0\udc80-\udcff]")
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[int, Row | LeftOut]]
+MOST_COLUMNS = 10_000
+"""Columns of a table; more are a table laid on its side, or hostile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,12 @@ def open_sheet(file: RunFile, *, keep_going: bool = False) -> Sheet:
             f"{file.shown} must be a table in UTF-8 text, but {why_no_table(file)}. Save it as CSV in UTF-8, or "
             "as Parquet."
         )
-    twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
+    if len(names) > MOST_COLUMNS:
+        raise ReadError(
+            f"{file.shown} must be a table of at most {MOST_COLUMNS} columns, but has {len(names)}. Write one row "
+            "a reply instead."
+        )
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise ReadError(
             f"Column names of {file.shown} must differ, but {listed(twice, 8)} occur more than once. "
@@ -171,10 +179,16 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 def _delimited(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
     delimiter = _delimiter(file.head) or ","
+    header = csv_header(file, delimiter)
+    return header, partial(_named_rows, file, delimiter, header, keep_going)
+
+
+def csv_header(file: RunFile, delimiter: str) -> list[str]:
+    """Give the names in the first record of a table of delimited text."""
     _, header = next(csv_rows(file, delimiter), (1, []))
     if isinstance(header, LeftOut):
         raise ReadError(f"{header.source} must be the table's header, but {header.reason}.")
-    return header, partial(_named_rows, file, delimiter, header, keep_going)
+    return header
 
 
 def _named_rows(file: RunFile, delimiter: str, header: list[str], keep_going: bool) -> Rows:

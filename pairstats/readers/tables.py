@@ -103,7 +103,7 @@ class Profile:
         """Profile with one more cell."""
         if cell is None:
             return self
-        value = _score_or_none(cell)
+        value = score_or_none(cell)
         if value is None or schema.within(value, (0.0, 1.0)) is None:
             other = self.first_other or f"{cell!r} ({where})"
             return replace(self, known=self.known + 1, first_other=other)
@@ -137,8 +137,7 @@ class TableReader:
                 if form.startswith("json")
                 else Recognized(form)
             )
-        keys = {name.strip() for name in sheet.names}
-        if form.startswith("json") and any(foreign <= keys for foreign in FOREIGN):
+        if _is_foreign(sheet.names, form):
             return Declined("its keys are those of another platform")
         if _holds_decisions(file, sheet):
             return Recognized(form)
@@ -148,7 +147,7 @@ class TableReader:
         """Yield one record a row and model."""
         sheet = spread(open_sheet(file, keep_going=options.keep_going), DECISIVE)
         slots = _slots(file, sheet, options)
-        first, further = _first_repeat(sheet, slots), _further(sheet.names, slots)
+        first, further = _first_repeat(sheet, slots), further_of(sheet.names, slots)
         empty = True
         for number, row in sheet.rows():
             empty = False
@@ -175,13 +174,26 @@ class TableReader:
 READER = TableReader()
 
 
-def _plain(name: str) -> str:
+def is_plain(names: tuple[str, ...], form: str) -> bool:
+    """Whether names alone say that a table is plain and long: items, models and what was answered or scored."""
+    roles, scores = roles_of(names), scores_of(names, None)
+    says = bool(roles.keys() & {"answer", "response"} or scores or _blocks(names))
+    return says and {"item", "model"} <= roles.keys() and not _is_foreign(names, form)
+
+
+def _is_foreign(names: tuple[str, ...], form: str) -> bool:
+    keys = {name.strip() for name in names}
+    return form.startswith("json") and any(foreign <= keys for foreign in FOREIGN)
+
+
+def plain_of(name: str) -> str:
+    """Write a column's name as `ALIASES` has it."""
     return re.sub(r"[\s.-]+", "_", name.strip().lower())
 
 
-def _roles(names: tuple[str, ...]) -> dict[str, str]:
+def roles_of(names: tuple[str, ...]) -> dict[str, str]:
     """Find the columns of the format among a table's; the earlier alias wins."""
-    by_name = {_plain(name): name for name in reversed(names)}
+    by_name = {plain_of(name): name for name in reversed(names)}
     found = {
         role: by_name[alias]
         for role, aliases in ALIASES.items()
@@ -193,18 +205,18 @@ def _roles(names: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _scores(names: tuple[str, ...], wanted: str | None) -> dict[str, str]:
+def scores_of(names: tuple[str, ...], wanted: str | None) -> dict[str, str]:
     """Score columns by the name of the score; the one that the user names keeps its name as it is."""
     return {
-        name if name == wanted else _plain(name): name
+        name if name == wanted else plain_of(name): name
         for name in names
-        if name == wanted or _plain(name) in SCORE_NAMES or _plain(name).startswith("score_")
+        if name == wanted or plain_of(name) in SCORE_NAMES or plain_of(name).startswith("score_")
     }
 
 
 def _slots(file: RunFile, sheet: Sheet, options: ReadOptions) -> list[Slot]:
     """Find where decisions lie: one place a row, or one a model."""
-    roles, scores = _roles(sheet.names), _scores(sheet.names, options.score)
+    roles, scores = roles_of(sheet.names), scores_of(sheet.names, options.score)
     blocks = _blocks(sheet.names)
     if options.models:
         return _named_slots(file, sheet.names, options.models, roles, blocks)
@@ -218,8 +230,8 @@ def _slots(file: RunFile, sheet: Sheet, options: ReadOptions) -> list[Slot]:
 
 def _holds_decisions(file: RunFile, sheet: Sheet) -> bool:
     """Whether columns say by name that they hold decisions, or may hold scores beside an item or model."""
-    roles = _roles(sheet.names)
-    says = bool(roles.keys() & {"answer", "response"} or _scores(sheet.names, None) or _blocks(sheet.names))
+    roles = roles_of(sheet.names)
+    says = bool(roles.keys() & {"answer", "response"} or scores_of(sheet.names, None) or _blocks(sheet.names))
     named = len(roles.keys() & {"item", "model"})
     if says and named == 2:
         return True
@@ -243,14 +255,14 @@ def _blocks(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
     blocks: dict[str, dict[str, str]] = {}
     for name in names:
         model, _, what = name.rpartition("__")
-        if model and (_roles((what,)) or _scores((what,), None)):
+        if model and (roles_of((what,)) or scores_of((what,), None)):
             blocks.setdefault(model, {})[what] = name
-    return {model: parts for model, parts in blocks.items() if DECISIVE & {_plain(what) for what in parts}}
+    return {model: parts for model, parts in blocks.items() if DECISIVE & {plain_of(what) for what in parts}}
 
 
 def _block_slot(model: str, parts: Mapping[str, str], roles: Mapping[str, str]) -> Slot:
-    own = {role: parts[what] for role, what in _roles(tuple(parts)).items()}
-    scores = {name: parts[what] for name, what in _scores(tuple(parts), None).items()}
+    own = {role: parts[what] for role, what in roles_of(tuple(parts)).items()}
+    scores = {name: parts[what] for name, what in scores_of(tuple(parts), None).items()}
     return Slot(model, _shared(roles) | own, scores)
 
 
@@ -288,7 +300,7 @@ def _model_columns(file: RunFile, sheet: Sheet, roles: Mapping[str, str]) -> lis
         return []
     broken = [f"{name!r} has {p.first_other}" for name, p in likely.items() if p.first_other]
     kinds = sorted({p.kind for p in likely.values()})
-    flags = [name for name in likely if FLAG.search(_plain(name))]
+    flags = [name for name in likely if FLAG.search(plain_of(name))]
     doubt = [
         *broken[:3],
         *([f"they hold {' as well as '.join(kinds)}"] if len(kinds) > 1 else []),
@@ -316,18 +328,21 @@ def _likely_scores(file: RunFile, sheet: Sheet, roles: Mapping[str, str]) -> dic
 def _first_repeat(sheet: Sheet, slots: list[Slot]) -> int:
     """Smallest number of a repeat that is counted from 1, else 0."""
     column = slots[0].roles.get("repeat")
-    if column is None or _plain(column) not in FROM_ONE:
+    if column is None or plain_of(column) not in FROM_ONE:
         return 0
     numbers = (_whole(row.get(column)) for _, row in sheet.rows() if not isinstance(row, LeftOut))
     return 1 if min((number for number in numbers if number is not None), default=0) == 1 else 0
 
 
 def _whole(cell: Any) -> int | None:
-    number = _real(cell)
-    return int(number) if number is not None and math.isfinite(number) and number == int(number) else None
+    number = real_of(cell)
+    if number is None or not abs(number) < 2**63 or number != int(number):
+        return None
+    return int(number)
 
 
-def _real(cell: Any) -> float | None:
+def real_of(cell: Any) -> float | None:
+    """Number in a cell, written as one or as text."""
     if not isinstance(cell, str | int | float):
         return None
     try:
@@ -336,11 +351,11 @@ def _real(cell: Any) -> float | None:
         return None
 
 
-def _score_or_none(cell: Any) -> float | None:
+def score_or_none(cell: Any) -> float | None:
     """Score in a cell: a truth value, one of the words for right and wrong, or a number."""
     if isinstance(cell, str) and cell.strip().lower() in RIGHT | WRONG:
         return float(cell.strip().lower() in RIGHT)
-    number = _real(cell)
+    number = real_of(cell)
     return None if number is None or math.isinf(number) else number
 
 
@@ -348,7 +363,7 @@ def _score_cells(source: str, row: Row, slot: Slot) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name, column in slot.scores.items():
         cell = row.get(column)
-        found[name] = _score_or_none(cell)
+        found[name] = score_or_none(cell)
         if cell is not None and found[name] is None:
             raise _unreadable(source, column, cell, "a number, or a word for right or wrong")
     return found
@@ -363,10 +378,10 @@ def _fields(source: str, row: Row, slot: Slot, first_repeat: int) -> dict[str, A
         if role in INTEGERS:
             number = _whole(cell)
             if number is None:
-                raise _unreadable(source, column, cell, "a whole number")
+                raise _unreadable(source, column, cell, "a whole number of 64 bits")
             fields[role] = number - first_repeat if role == "repeat" else number
         elif role in REALS:
-            fields[role] = _real(cell)
+            fields[role] = real_of(cell)
             if fields[role] is None:
                 raise _unreadable(source, column, cell, "a number")
         else:
@@ -388,9 +403,8 @@ def _status(
     column = slot.roles.get("status")
     cell = None if column is None else row.get(column)
     if column is not None and cell is not None:
-        word = str(cell).strip().lower()
-        word = STATUS_WORDS.get(word, word)
-        if word not in schema.STATUSES:
+        word = status_word(cell)
+        if word is None:
             raise _unreadable(source, column, cell, f"one of {', '.join(schema.STATUSES)}")
         return word
     told = [*scores.values(), *(fields.get(role) for role in ("answer", "response"))]
@@ -398,7 +412,14 @@ def _status(
     return "absent" if says and all(value is None for value in told) else schema.ANSWERED
 
 
-def _further(names: tuple[str, ...], slots: list[Slot]) -> list[str]:
+def status_word(cell: Any) -> str | None:
+    """Status that a cell says; None where it is no word for one."""
+    word = str(cell).strip().lower()
+    word = STATUS_WORDS.get(word, word)
+    return word if word in schema.STATUSES else None
+
+
+def further_of(names: tuple[str, ...], slots: list[Slot]) -> list[str]:
     """Columns that have no role, and no name that the format gives a meaning."""
     used = {name for slot in slots for name in (*slot.roles.values(), *slot.scores.values())}
     own = (*used, *schema.NAMES)

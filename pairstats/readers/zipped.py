@@ -19,12 +19,14 @@ import zstandard
 
 from pairstats.errors import ReadError
 
-LARGEST_MEMBER = 1 << 31
+LARGEST_MEMBER = 1 << 29
 """Bytes; a larger member is refused instead of filling the memory."""
+MOST_REGULAR, SMALL = 250, 1 << 25
+"""A member that unpacks to more than this many times its size is refused, unless it is small: no log is so."""
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _LOCAL_MAGIC = b"PK\x03\x04"
-_SIZES_FOLLOW = 0x8
+_SIZES_FOLLOW, _ENCRYPTED = 0x8, 0x1
 _STORED, _DEFLATE, _ZSTD = 0, 8, 93
 _ZIP64 = 0xFFFFFFFF
 
@@ -151,13 +153,18 @@ class Archive:
         if isinstance(member, str):
             member = self._by_name[member]
         where = f"{self.shown}:{member.name}"
+        check_ratio(where, member)
         if member.unpacked > LARGEST_MEMBER:
-            raise ReadError(f"{where} would unpack to more than {LARGEST_MEMBER >> 30} GiB. Split the log.")
+            raise ReadError(f"{where} would unpack to more than {LARGEST_MEMBER >> 20} MiB. Split the log.")
         self._stream.seek(max(0, member.offset))  # a damaged directory may point anywhere
         head = self._stream.read(_LOCAL.size)
         if len(head) < _LOCAL.size or head[:4] != _LOCAL_MAGIC:
             raise ReadError(f"{where} has no header where the directory says. Fetch the file again.")
         n_name, n_extra = _LOCAL.unpack(head)[-2:]
+        if _LOCAL.unpack(head)[2] & _ENCRYPTED:
+            raise ReadError(
+                f"{where} is encrypted. Unpack the archive with its password, and read the folder."
+            )
         self._stream.seek(n_name + n_extra, 1)
         try:
             content = _unpack(self._stream.read(member.packed), member.method, member.unpacked)
@@ -168,6 +175,22 @@ class Archive:
         if len(content) != member.unpacked or zlib.crc32(content) != member.crc:
             raise ReadError(f"{where} is damaged: its checksum does not fit. Fetch the file again.")
         return content
+
+
+def check_ratio(where: str, member: Member) -> None:
+    """Refuse what is packed far tighter than any log, before a byte of it is unpacked.
+
+    Raises
+    ------
+    ReadError
+        Naming the member.
+    """
+    if member.unpacked > SMALL and member.unpacked > MOST_REGULAR * max(member.packed, 1):
+        raise ReadError(
+            f"{where} must be a log, but would unpack from {member.packed >> 10} KiB to "
+            f"{member.unpacked >> 20} MiB, more than {MOST_REGULAR} times as much. It may be hostile: unpack it by "
+            "hand, and look."
+        )
 
 
 def _unpack(packed: bytes, method: int, size: int) -> bytes:

@@ -1,0 +1,126 @@
+"""Requests of a batch beside its answers: what was asked and never answered is a row, not a silence.
+
+A batch has a file of requests and one or two of answers, joined by ``custom_id``. A request whose answer is a
+row is left out and counted; one that no file answers becomes an ``absent`` row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from pairstats.errors import ReadError, listed
+from pairstats.readers.drafts import Draft, Tally
+from pairstats.readers.prompts import PROMPT
+
+ASKED = "asked_model"
+"""Field of a request while it waits for its answer: the model that was asked for."""
+NO_ANSWER = "no_answer_line"
+ANSWERED = "request; its answer is read from another file"
+UNTOLD = "request of which nobody knows the file of answers: name the files alike (input, output, error)"
+ALONE = "request without a reply (batch input)"
+NOTE = "requests: those that no file answers are absent rows"
+_ROLES = re.compile(r"(inputs?|requests?|outputs?|errors?|results?|responses?)", re.IGNORECASE)
+
+
+def settle(drafts: Sequence[Draft], tallies: Sequence[Tally]) -> list[Draft]:
+    """Join requests with their answers.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+        With ``item`` still being the ``custom_id``.
+    tallies : sequence of Tally
+
+    Returns
+    -------
+    list of Draft
+        The answers, which got the digest of their prompt, and a row for every request without one.
+
+    Raises
+    ------
+    ReadError
+        When there are requests only.
+    """
+    asked: dict[int, list[Draft]] = defaultdict(list)
+    answers: dict[int, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        (asked if ASKED in draft.fields else answers)[draft.file].append(draft)
+    if not asked:
+        return list(drafts)
+    readers = {tallies[file].reader for file in asked}
+    pools = {file: rows for file, rows in answers.items() if tallies[file].reader in readers}
+    kept = [draft for draft in drafts if ASKED not in draft.fields]
+    for file, requests in asked.items():
+        kept += _joined(requests, _answers_of(file, requests, asked, pools, tallies), tallies[file])
+    if not kept:
+        shown = listed([tallies[file].file for file in asked])
+        raise ReadError(f"{shown} must hold records, but none was read: {ALONE}. Read the answers with it.")
+    return kept
+
+
+def _answers_of(
+    file: int, requests: Sequence[Draft], asked: dict[int, list[Draft]], pools: dict[int, list[Draft]],
+    tallies: Sequence[Tally],
+) -> list[Draft] | str:  # fmt: skip
+    """Find the answers to a file of requests by the files' names, else by model, else as the only ones."""
+    if not pools:
+        return ALONE
+    stem = _ROLES.sub("", tallies[file].file)
+    named = [
+        row for other, rows in pools.items() if _ROLES.sub("", tallies[other].file) == stem for row in rows
+    ]
+    if named:
+        return named
+    ids = {draft.fields.get("item") for draft in requests}
+    hits = [row for rows in pools.values() for row in rows if row.fields.get("item") in ids]
+    rivals = [
+        other for other, rows in asked.items()
+        if other != file and any(draft.fields.get("item") in ids for draft in rows)
+    ]  # fmt: skip
+    if not rivals:
+        return hits
+    models = {
+        str(draft.fields[name]) for draft in requests for name in (ASKED, "model") if draft.fields.get(name)
+    }
+    theirs = {str(d.fields.get(ASKED)) for other in rivals for d in asked[other]}
+    if models & theirs:
+        return UNTOLD
+    return [row for row in hits if any(_is(str(row.fields.get("model")), name) for name in models)]
+
+
+def _is(served: str, asked: str) -> bool:
+    """Whether a model that answered is the one that was asked for, perhaps in its dated version."""
+    return served == asked or served.startswith(asked + "-")
+
+
+def _joined(requests: Sequence[Draft], answers: list[Draft] | str, tally: Tally) -> list[Draft]:
+    """Rows for the requests without an answer; the others are left out and counted."""
+    if isinstance(answers, str):
+        tally.left_out += [(draft.source, answers) for draft in requests]
+        return []
+    by_id: dict[Any, list[Draft]] = defaultdict(list)
+    for row in answers:
+        by_id[row.fields.get("item")].append(row)
+    served: dict[str, set[str]] = defaultdict(set)
+    for draft in requests:
+        for row in by_id[draft.fields.get("item")]:
+            served[draft.fields[ASKED]].add(str(row.fields.get("model")))
+            if draft.fields.get(PROMPT) is not None:
+                row.fields.setdefault(PROMPT, draft.fields[PROMPT])
+    absent = []
+    for draft in requests:
+        if by_id[draft.fields.get("item")]:
+            tally.left_out.append((draft.source, ANSWERED))
+            continue
+        names = served[draft.fields.pop(ASKED)]
+        if len(names) == 1:
+            draft.fields["model"] = next(iter(names))
+        absent.append(draft)
+    if absent and len(absent) == len(requests):
+        tally.notes.append(
+            f"no file answers any of its requests; the first is {listed([absent[0].source], 1)}"
+        )
+    return absent

@@ -1,0 +1,132 @@
+"""Zip archives of run files: each member is a file, whatever its reader; Inspect's logs and Excel stay whole."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import zstandard
+
+from pairstats.errors import ReadError
+from pairstats.readers import store
+from pairstats.readers.base import RunFile
+from pairstats.readers.excel import is_workbook
+from pairstats.readers.zipped import LARGEST_MEMBER, Archive, Member, check_ratio, is_zip
+
+MOST_MEMBERS = 100_000
+MOST_BYTES = 1 << 34
+"""Bytes of all members together, after unpacking."""
+_OF_INSPECT = ("header.json", "_journal/start.json")
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_CHUNK = 1 << 20
+
+
+def files_in(file: RunFile) -> list[RunFile] | None:
+    """Give the members of a zip archive as files of their own.
+
+    Parameters
+    ----------
+    file : RunFile
+
+    Returns
+    -------
+    list of RunFile or None
+        None for what is no archive of files: another file, an Excel workbook, a zip that has lost its end.
+        An Inspect log is the one file itself; where it was packed once more, it is unpacked.
+
+    Raises
+    ------
+    ReadError
+        When a member's name leaves the archive, a member is damaged or encrypted, or the archive would unpack
+        to more than may be.
+    """
+    with file.path.open("rb") as stream:
+        magic = stream.read(4)
+    if magic[:2] == _PACKED[0] or magic == _PACKED[1]:
+        if not is_zip(file.head):
+            return None
+        place = _place(file) / file.path.name.removesuffix(".gz").removesuffix(".zst")
+        if not place.exists():
+            _copy(file, place)
+        inner = RunFile(place, file.shown)
+        return files_in(inner) or [inner]
+    if not is_zip(magic) or is_workbook(file.head):
+        return None
+    if not zipfile.is_zipfile(file.path):
+        return None  # its end is missing: Inspect's reader may save what is whole
+    with Archive(file.path, file.shown) as archive:
+        if any(name in archive for name in _OF_INSPECT):
+            return None
+        return list(_members(file, archive))
+
+
+def _place(file: RunFile) -> Path:
+    """Folder for what is unpacked from a file as it is now."""
+    about = file.path.stat()
+    key = f"{file.path}\x1f{about.st_mtime_ns}\x1f{about.st_size}"
+    return store.folder() / "unpacked" / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _copy(file: RunFile, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    written = 0
+    part = place.with_name(place.name + ".part")
+    try:
+        with file.open() as source, part.open("wb") as target:
+            while chunk := source.read(_CHUNK):
+                written += len(chunk)
+                if written > LARGEST_MEMBER:
+                    raise ReadError(_too_large(file.shown, LARGEST_MEMBER))
+                target.write(chunk)
+    except (EOFError, OSError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+        raise ReadError(f"{file.shown} ends too early or is damaged: {error}.") from error
+    part.rename(place)
+
+
+def _too_large(shown: str, limit: int) -> str:
+    return f"{shown} would unpack to more than {limit >> 20} MiB. Unpack it by hand, and read its folder."
+
+
+def _members(file: RunFile, archive: Archive) -> Iterator[RunFile]:
+    members = list(_wanted(archive.directory.members))
+    if len(members) > MOST_MEMBERS:
+        raise ReadError(
+            f"{file.shown} must hold at most {MOST_MEMBERS} files, but lists {len(members)}. Unpack it by hand."
+        )
+    if sum(member.unpacked for member in members) > MOST_BYTES:
+        raise ReadError(_too_large(file.shown, MOST_BYTES))
+    places: dict[tuple[str, ...], Member] = {}
+    for member in members:
+        check_ratio(f"{file.shown}/{member.name}", member)
+        places[store.safe_parts(member.name, file.shown)] = (
+            member  # a name written twice has its last content
+        )
+    root = _place(file)
+    for parts, member in sorted(places.items()):
+        place = root.joinpath(*parts)
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part = place.with_name(place.name + ".part")
+            with part.open("wb") as target:
+                _write(archive, member, target)
+            part.rename(place)
+        yield RunFile(place, f"{file.shown}/{'/'.join(parts)}")
+
+
+def _wanted(members: Iterable[Member]) -> Iterator[Member]:
+    """Yield files without folders, and without what begins with a dot, as in folders on disk."""
+    for member in members:
+        parts = re.split(r"[/\\]", member.name)
+        hidden = any(part.startswith(".") and part != ".." for part in parts) or parts[0] == "__MACOSX"
+        if not member.name.endswith("/") and not hidden:
+            yield member
+
+
+def _write(archive: Archive, member: Member, target: IO[bytes]) -> None:
+    target.write(archive.read(member))

@@ -1,0 +1,110 @@
+"""Pieces read one after the other, or by several processes at once; the result is the same."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from types import ModuleType
+
+from pairstats.errors import PairstatsError
+from pairstats.readers.blocks import UnusualError
+from pairstats.readers.files import Given
+from pairstats.readers.pieces import Piece, Sink, Task, read_piece
+from pairstats.readers.reading import Reading
+
+PARALLEL_BYTES = 50 << 20
+"""Input from which starting processes is worth its second."""
+WAITING = 2
+"""Tasks that wait for each process, so that none is idle and little is held in memory."""
+
+
+def number_of_workers(files: Sequence[Given], reading: Reading, wanted: int | None) -> int:
+    """Say how many processes are to read.
+
+    Parameters
+    ----------
+    files : sequence of Given
+    reading : Reading
+    wanted : int or None
+        What the user says; None takes as many as there are cores, where there is enough to read.
+
+    Raises
+    ------
+    PairstatsError
+        When the number is no positive whole number.
+    """
+    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1):
+        raise PairstatsError(f"`workers` must be a positive whole number, but got {wanted!r}.")
+    if reading.items is not None or not _can_travel(reading):
+        return 1
+    if wanted is not None:
+        return wanted
+    return _cores() if size_of(files) > PARALLEL_BYTES else 1
+
+
+def size_of(files: Iterable[Given]) -> int:
+    """Bytes of the files as they lie on disk."""
+    return sum(given.file.path.stat().st_size for given in files if not (given.unread or given.broken))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _can_travel(reading: Reading) -> bool:
+    """Whether another process can take over what was asked: not what only the running script defines."""
+    try:
+        return b"__main__" not in pickle.dumps(reading)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+
+
+def run(tasks: Iterable[Task], reading: Reading, workers: int, sink: Sink) -> Iterator[Piece]:
+    """Yield the piece of every task, in order.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+    reading : Reading
+    workers : int
+    sink : callable
+        See `Sink`; it is called where the piece is read.
+    """
+    if workers < 2:
+        for task in tasks:
+            yield read_piece(task, reading, sink)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        waiting: deque[Future[Piece]] = deque()
+        try:
+            for task in tasks:
+                with _no_main_module():
+                    waiting.append(pool.submit(read_piece, task, reading, sink))
+                if len(waiting) > WAITING * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool as error:
+            raise UnusualError("a process that read files died") from error
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """Keep new processes from running the user's script again, which they need nothing of."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
