@@ -110,7 +110,10 @@ WRITE = LOADED + (
 ANSWERS = (
     "family='metadata.family_id', variant='metadata.variant', answers=ps.AnswerFormat('choice', field=None)"
 )
-OF_INSPECT = "model='eval.metadata.system', family='metadata.family_id', variant='metadata.variant', score='letter_match'"
+OF_INSPECT = (
+    "model='eval.metadata.system', family='metadata.family_id', variant='metadata.variant', "
+    "score='letter_match'"
+)
 SAMPLES_DF = (
     "from inspect_ai.analysis import samples_df; call = lambda: samples_df({path!r}, full={full}, quiet=True)"
 )
@@ -254,7 +257,8 @@ def main() -> int:
             lines += found
     words = " ".join(word for word in sys.argv[1:] if word != given.inspect_python)
     about = (
-        f"Written by `python benchmarks/readers.py {words}`. {told}. The fastest of {PAUSE} runs by processor time\n"
+        f"Written by `python benchmarks/readers.py {words}`. {told}. The fastest of {PAUSE} runs by "
+        "processor time\n"
         "(one run of the large file). Speeds are compared by processor time; records a second are by the wall\n"
         "clock, so that they fall with whatever else the machine does."
     )

@@ -76,6 +76,6 @@ def in_several_families(table: pa.Table) -> Iterator[str]:
             families = homes.filter(pc.equal(homes.column("item"), item)).column("family").to_pylist()
             where = f" of study {study!r}" if study else ""
             yield (
-                f"{len(several)} of {times.num_rows} items{where} {'belongs' if len(several) == 1 else 'belong'} to "
-                f"several families: {item!r} to {listed(families)}. If that is a slip, correct family="
+                f"{len(several)} of {times.num_rows} items{where} "
+                f"{'belongs' if len(several) == 1 else 'belong'} to several families: {item!r} to {listed(families)}. If that is a slip, correct family="
             )

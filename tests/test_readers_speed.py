@@ -64,7 +64,9 @@ FITTING: dict[str, tuple[st.SearchStrategy[Any], ...]] = {
     "model": (of("m", "n"), of("m", "n", "2024-08-06"), of("2024-08-06", "2024-10-01"), SMALL, st.just("m")),
     "status": (of("answered", "ok", "error", "refused", "absent", "Empty", "no_answer"), of("ok", "error")),
     "score": SCORES, "correct": SCORES, "score_b": (*SCORES, REALS, of(0, 1.5)),
-    "confidence": (of("0.5", "80", "1", "1.0000000001", "nan", "none"), SHARES, REALS, of(0, 1, 50), of("1", "50%")),
+    "confidence": (
+        of("0.5", "80", "1", "1.0000000001", "nan", "none"), SHARES, REALS, of(0, 1, 50), of("1", "50%"),
+    ),
     "epoch": NUMBERS, "repeat": NUMBERS, "input_tokens": (of("12", "7.0", "100000"), *NUMBERS, of(7.0)),
     "latency_s": (of("0.25", "1e-3", "3"), SHARES, REALS, of("nan", "0.5")),
     "metadata": (NESTED, of({"a": "x"}, {"a": "y"}), of({"a": 1}, {"a": 2.5}, {})),
@@ -261,7 +263,8 @@ def test_replies_scored_again_as_columns(
 
 def lines_of(count: int, **more: Any) -> list[dict[str, Any]]:
     return [
-        {"item": f"q{n // 2:04}", "model": "ab"[n % 2], "gold": "AB"[n % 2], "metadata": {"family_id": f"f{n // 8}"},
+        {"item": f"q{n // 2:04}", "model": "ab"[n % 2], "gold": "AB"[n % 2],
+         "metadata": {"family_id": f"f{n // 8}"},
          "response": f"Because {n}.\nAnswer: {'ABC'[n % 3]}", **more}
         for n in range(count)
     ]  # fmt: skip

@@ -50,4 +50,6 @@ def test_the_version_is_the_same_everywhere() -> None:
 def test_every_dependency_has_a_lower_bound() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     groups = [project["dependencies"], project["optional-dependencies"]["test"]]
-    assert all(re.fullmatch(r"[\w-]+>=[\d.]+|pairstats\[[\w,]+\]", each) for group in groups for each in group)
+    assert all(
+        re.fullmatch(r"[\w-]+>=[\d.]+|pairstats\[[\w,]+\]", each) for group in groups for each in group
+    )

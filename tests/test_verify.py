@@ -169,7 +169,9 @@ def test_trends_and_unpaired_rates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("claim", ["", 'claim = "superiority"', 'claim = "noninferiority"\nmargin = 0.3'])
 def test_claims_about_these_cases_alone(tmp_path: Path, claim: str) -> None:
-    text = small.design() + 'population = "these_cases"\n' + small.TWO.partition("[[estimand]]\nname = \"all\"")[0]
+    text = (
+        small.design() + 'population = "these_cases"\n' + small.TWO.partition('[[estimand]]\nname = "all"')[0]
+    )
     text += f"""
 [[contrast]]
 name = "models"

@@ -19,7 +19,9 @@ MAPPED = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options, which have the words of `read_runs`."""
     parser.add_argument(
-        "raw", nargs="+", metavar="RAW",
+        "raw",
+        nargs="+",
+        metavar="RAW",
         help="files, folders, zip archives, patterns or addresses (s3://...); MODEL=FILE names a model",
     )
     parser.add_argument("-o", "--output", type=Path, help="records file to write (.parquet or .csv)")
@@ -62,7 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="drop replies and prompts, mask keys and e-mail addresses, before anything is written",
     )  # fmt: skip
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes that read at once (default: one a core, where it pays)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes that read at once (default: one a core, where it pays)",
     )
     parser.add_argument("--keep-going", action="store_true", help="leave broken records out and list them")
 

@@ -100,12 +100,18 @@ class Tally:
     @property
     def told(self) -> list[str]:
         """Notes, and whether confidences were stated on two scales under one."""
-        called = [f"its own name of the model, {own!r}, gave way to {new!r}" for own, new in self.renamed.items()]
-        return self.notes + called + [
-            f"{TWO_SCALES}: {small} stated between 0 and 1, {large} above 1"
-            for small, large in self.stated.values()
-            if min(small, large) >= FEW
+        called = [
+            f"its own name of the model, {own!r}, gave way to {new!r}" for own, new in self.renamed.items()
         ]
+        return (
+            self.notes
+            + called
+            + [
+                f"{TWO_SCALES}: {small} stated between 0 and 1, {large} above 1"
+                for small, large in self.stated.values()
+                if min(small, large) >= FEW
+            ]
+        )
 
 
 def leave_out(drafts: Iterable[tuple[Draft, str | None]], tallies: list[Tally]) -> list[Draft]:

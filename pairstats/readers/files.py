@@ -270,9 +270,7 @@ def _checked(reader: Any, where: str) -> Reader:
     return reader
 
 
-def recognize(
-    given: Given, forced: str | Reader | None, table: str = ""
-) -> tuple[Reader, Recognized] | str:
+def recognize(given: Given, forced: str | Reader | None, table: str = "") -> tuple[Reader, Recognized] | str:
     """Ask each reader in turn.
 
     Parameters

@@ -433,6 +433,10 @@ def _text(cells: Column) -> Column:
     return cells if pa.types.is_string(cells.type) else cells.cast(pa.string())
 
 
+DIGITS = r"^\d+$"
+"""How a whole number is written in a text cell."""
+
+
 def _check_exact(cells: Column) -> None:
     """Refuse floats that may stand for another whole number than the one in the file."""
     if cells.null_count < len(cells) and pc.any(pc.greater_equal(pc.abs(cells), EXACT)).as_py():
@@ -443,6 +447,11 @@ def _typed(name: str, cells: Column) -> Column:
     if name == "repeat":
         if pa.types.is_boolean(cells.type):
             raise UnusualError("a repeat that is true or false")
+        if (
+            pa.types.is_string(cells.type)
+            and pc.any(pc.invert(pc.match_substring_regex(cells, DIGITS))).as_py()
+        ):
+            raise UnusualError("a repeat that is not written as a whole number")
         return _whole(cells)
     return _text(cells) if name in WORDS or name in ("gold", "answer") else cells
 

@@ -121,7 +121,9 @@ def _prompt(sample: Json) -> Any:
 
 
 def _unattached(content: Any, attached: Json) -> Any:
-    return attached.get(content.removeprefix("attachment://"), content) if isinstance(content, str) else content
+    return (
+        attached.get(content.removeprefix("attachment://"), content) if isinstance(content, str) else content
+    )
 
 
 def _primary(scores: Mapping[str, Json], wanted: str | None) -> Json:

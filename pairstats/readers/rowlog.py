@@ -108,7 +108,11 @@ def state(error: Any, reply: Any, scores: Mapping[str, Any], rescored: bool) -> 
     unscored = bool(scores) and not known and not rescored
     if reply is not MISSING and (reply is None or (isinstance(reply, str) and not reply.strip())):
         return ("error", "no_reply") if reply is None and not known else ("empty", None)
-    return ("error", SCORER_ERROR) if unscored else (ANSWERED, suspected(reply if isinstance(reply, str) else None))
+    return (
+        ("error", SCORER_ERROR)
+        if unscored
+        else (ANSWERED, suspected(reply if isinstance(reply, str) else None))
+    )
 
 
 def present(fields: Mapping[str, Any]) -> dict[str, Any]:

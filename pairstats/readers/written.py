@@ -70,7 +70,9 @@ def write_runs(
         if not overwrite:
             records_file.check_overwrite(path)
         if not path.absolute().parent.is_dir():
-            raise ReadError(f"Records are written to a folder that is there, but {str(path.parent)!r} is none.")
+            raise ReadError(
+                f"Records are written to a folder that is there, but {str(path.parent)!r} is none."
+            )
         try:
             stream_runs(files, reading, path, progress, number_of_workers(files, reading, workers))
             return path
