@@ -77,5 +77,6 @@ def in_several_families(table: pa.Table) -> Iterator[str]:
             where = f" of study {study!r}" if study else ""
             yield (
                 f"{len(several)} of {times.num_rows} items{where} "
-                f"{'belongs' if len(several) == 1 else 'belong'} to several families: {item!r} to {listed(families)}. If that is a slip, correct family="
+                f"{'belongs' if len(several) == 1 else 'belong'} to several families: {item!r} to "
+                f"{listed(families)}. If that is a slip, correct family="
             )
