@@ -150,6 +150,8 @@ def families_plan(
         raise PairstatsError("A number of families is for two sides, not for a Trend.")
     panel.require(column, *comparison.factors)
     cells = tuple(dict.fromkeys((*panel.cells, *comparison.factors)))
+    stated = np.array(panel.rows().select(column).collect()[column].to_list(), dtype=float)
+    refuse_partial(column, stated[~np.isnan(stated)])
     asked = asked_for(panel.by(cells), Mean(column), None, 0.95)
     units, _ = paired_units(asked, comparison.factors, cells)
     strata = tuple(name for name in cells if name not in comparison.factors)
@@ -163,7 +165,6 @@ def families_plan(
             rows.append(shared | {"n_families": 0, "note": "no results: no item is answered on both sides"})
             continue
         gaps = units.num[used][:, list(combined.columns)] @ combined.weights
-        refuse_partial(column, np.abs(gaps))
         found = _needed(gaps, units.family_of[used], n_pairs, copies, (power, alpha, method))
         rows += [noted(panel, shared | one) for one in found]
     settings = provenance(panel, power=power, alpha=alpha, method=method)
@@ -183,6 +184,8 @@ def _needed(
     count = int(np.unique(families).size)
     shared = {"n_families": count, "n_units": gaps.size}
     told = f"{first:.1%} only the first, {second:.1%} only the second"
+    if not np.isin(np.abs(gaps), (0.0, 1.0)).all():
+        told += "; repeats were averaged: these are shares of items whose averages differ"
     icc = _correlation(gaps, families)
     rows = [
         shared | {
