@@ -22,8 +22,9 @@ import pairstats as ps
 from pairstats import schema
 from pairstats.answers import markers
 from pairstats.errors import PairstatsError
-from pairstats.readers import blocks, collect, jsonlines, keys, pieces, written
+from pairstats.readers import blocks, collect, jsonlines, keys, pieces, progress, written
 from pairstats.readers.blocks import UnusualError
+from pairstats.readers.files import find_files
 
 TABLES = SHARED / "samples/plain_tables"
 FEW = settings(
@@ -235,6 +236,17 @@ def test_columns_give_what_records_give(
     assert_same(outcome(folder, **words), read_by_records(monkeypatch, folder, **words))
 
 
+def test_a_further_score_by_extra_is_a_number(tmp_path: Path) -> None:
+    """Found by the test above: quoted numbers of a column that `extra` calls a score."""
+    (tmp_path / "a.csv").write_text("item,model,score,grade,status\nq1,m,1,0.5,answered\nq2,m,,1,error\n")
+    for name in ("score_grade", "score_b"):
+        frame = ps.read_runs(tmp_path / "a.csv", family="item", extra={name: "grade"}).frame
+        assert frame[name].iloc[0] == 0.5
+        assert frame[name].isna().tolist() == [False, True]  # the call failed: nothing was measured
+    with pytest.raises(PairstatsError, match=r"score 'score_b' of a.csv:2 must be a number, but is 'q1'"):
+        ps.read_runs(tmp_path / "a.csv", family="item", extra={"score_b": "item"})
+
+
 @FEW
 @given(given_=tables_and_words(), kind=st.sampled_from(["choice", "number", "text"]), keep=st.booleans())
 def test_replies_scored_again_as_columns(
@@ -302,7 +314,7 @@ def test_lines_of_one_file_in_several_tasks(
     for number, row in enumerate(rows):
         row |= {"b": None, "a": None} if number < 200 else {"a": number, "b": number / 2}
     (tmp_path / "a.jsonl").write_bytes(as_lines(rows, end))
-    monkeypatch.setattr(pieces, "BLOCK_BYTES", 3000)
+    monkeypatch.setattr(pieces, "SPAN_BYTES", 3000)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1000)
     reading = collect.asked(tmp_path, NESTED_WORDS)
     tasks = list(pieces.tasks_of(*reading, by_record=True, spans=True))
@@ -357,6 +369,7 @@ def streamed(
         patch.setattr(written, "STREAM_BYTES", 0)
         patch.setattr(pieces, "CHUNK", 7)
         patch.setattr(blocks, "BLOCK_BYTES", 500)
+        patch.setattr(pieces, "SPAN_BYTES", 2000)
         try:
             return ps.load_records(written.write_runs(paths, folder / "streamed.parquet", workers=1, **words))
         except PairstatsError as error:
@@ -471,6 +484,40 @@ def test_an_ordinary_table_is_read_as_columns(tmp_path: Path, monkeypatch: pytes
     assert records.ledger["nan_to_null"].tolist() == [1, 1]
     assert records.table.column("d")[0].as_py() == "2020-01-01"
     assert records.table.column("source")[51].as_py() == "b.csv:4"  # the first record takes lines 2 and 3
+
+
+def test_progress_tells_records_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("x" * 1000)
+    bars: list[Any] = []
+
+    class Bar:
+        def add_task(self, *_: Any, **told: Any) -> int:
+            bars.append(told)
+            return 0
+
+        def update(self, _: int, **told: Any) -> None:
+            bars.append(told)
+
+        def stop(self) -> None:
+            bars.append("stopped")
+
+    clock = iter([0.0, 0.5, 2.0])
+    monkeypatch.setattr(progress, "_bar", Bar)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    files = find_files(tmp_path)
+    with progress.progress_of(files, None) as bar:  # half a second: nothing yet
+        assert not bars
+        bar.update(0, 5000, 400)
+    assert bars[0]["total"] == 1000
+    assert (bars[1]["completed"], bars[1]["speed"]) == (400, "2,500 records/s")
+    assert bars[-1] == "stopped"
+
+
+def test_no_progress_without_a_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("item,model,score\nq,m,1\n")
+    ps.read_runs(tmp_path, family="item")
+    assert capfd.readouterr().err == ""
 
 
 BROKEN_JSON = [

@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, SHARED, needs_shared
-from fairscreen_study import HOME, RECORDS
 from scipy.stats import binomtest
 
 import pairstats as ps
 from pairstats.report import execute_notebook, read_notebook
+
+HOME = ROOT / "analyses" / "fairscreen"
+RECORDS = ROOT / "records" / "fairscreen"
 
 BIG, SMALL, QWEN, GLM = "gpt-oss-120b", "gpt-oss-20b", "qwen3-32b", "glm-5.3-flash"
 GEMINI, GEMMA = "gemini-3.7-flash", "gemma-4-31b"

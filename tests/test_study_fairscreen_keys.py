@@ -15,10 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from fairscreen_study import HOME, RECORDS, generator_modules
+from conftest import ROOT
+from study_generators import generator_modules
 
 import pairstats as ps
 from pairstats.scripts import load_function
+
+HOME = ROOT / "analyses" / "fairscreen"
+RECORDS = ROOT / "records" / "fairscreen"
 
 SCORE = load_function(HOME / "scoring.py", "score")
 POLICY = [
@@ -39,7 +43,7 @@ FACTS = {
 
 @pytest.fixture(scope="module")
 def generator() -> Iterator[dict[str, Any]]:
-    with generator_modules() as modules:
+    with generator_modules(HOME) as modules:
         yield modules
 
 

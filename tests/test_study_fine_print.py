@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -15,12 +14,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, SHARED, needs_shared
-from fine_print_study import HOME, RECORDS, generator_modules
 from scipy.stats import binomtest
+from study_generators import generator_modules
 from test_notebooks import shown
 
 import pairstats as ps
 from pairstats.report import execute_notebook, read_notebook
+
+HOME = ROOT / "analyses" / "fine_print"
+RECORDS = ROOT / "records" / "fine_print"
 
 QWEN, DEEPSEEK, GEMMA = "qwen3-235b-a22b-instruct-2507", "deepseek-r1-0528", "gemma-4-31b"
 NEW, OLD, GPT = "gemini-3.7-flash", "gemini-2.5-flash", "gpt-oss-120b"
@@ -88,8 +90,8 @@ def rows() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def generator() -> Iterator[Any]:
-    with generator_modules() as module:
-        yield module
+    with generator_modules(HOME) as modules:
+        yield modules
 
 
 @pytest.fixture(scope="module")
@@ -418,7 +420,7 @@ class TestAgainstOtherPaths:
 
 class TestRecords:
     def test_generator_writes_the_same_files(self, generator, tmp_path):
-        written = generator.write_raw(tmp_path)
+        written = generator["make_records"].write_raw(tmp_path)
         assert len(written) == 11
         for path in written:
             committed = RECORDS / path.relative_to(tmp_path)
@@ -453,16 +455,16 @@ class TestRecords:
         pd.testing.assert_frame_equal(ours, theirs)
 
     def test_lures_are_wrong_and_apart(self, generator):
-        canonical = importlib.import_module("packets").canonical
-        for packet in generator.all_packets():
+        canonical = generator["packets"].canonical
+        for packet in generator["make_records"].all_packets():
             answers = [canonical(v, packet.kind) for v in (packet.ruling.value, *packet.lures)]
             assert len(set(answers)) == len(answers), packet.id
             assert packet.decoy not in packet.ruling.evidence, packet.id
 
     def test_copies_say_the_same(self, generator):
         """Sorted lines differ by the added page alone; long packets have about 800 words around the clauses."""
-        packets = importlib.import_module("packets")
-        for packet in generator.all_packets():
+        packets = generator["packets"]
+        for packet in generator["make_records"].all_packets():
             base, variant = (packets.rendered(packet, copy) for copy in ("base", "variant"))
             lines = [set("\n".join(c).replace("-variant", "-base").splitlines()) for c in (base, variant)]
             extra = lines[1] - lines[0]
@@ -472,10 +474,10 @@ class TestRecords:
             assert (len(base[0].split()) > 800) == (packet.split == "hard"), packet.id
 
     def test_only_one_packet_was_reworded(self, generator):
-        packets = importlib.import_module("packets")
+        packets = generator["packets"]
         changed = [
             p.id
-            for p in generator.all_packets()
+            for p in generator["make_records"].all_packets()
             if packets.rendered(p, "base") != packets.rendered(p, "base", earlier=True)
         ]
         assert changed == ["h_mix_03"]

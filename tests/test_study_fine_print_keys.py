@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from fine_print_study import HOME, RECORDS, generator_modules
+from conftest import ROOT
+from study_generators import generator_modules
 
 import pairstats as ps
 from pairstats.scripts import load_function
+
+HOME = ROOT / "analyses" / "fine_print"
+RECORDS = ROOT / "records" / "fine_print"
 
 SCORE = load_function(HOME / "scoring.py", "score")
 Json = dict[str, Any]
@@ -21,8 +24,8 @@ Json = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def generator():
-    with generator_modules() as module:
-        yield module
+    with generator_modules(HOME) as modules:
+        yield modules
 
 
 class TestSecondOracle:
@@ -60,11 +63,11 @@ class TestSecondOracle:
          ("Australia/Lord_Howe", (2026, 10, 4, 2, 10), 0)],
     )  # fmt: skip
     def test_clock_of_the_engine_at_changes(self, generator, zone, local, expected):
-        clock = importlib.import_module("clock")
+        clock = generator["clock"]
         assert len(clock.instants(zone, datetime(*local))) == expected
 
     def test_clock_of_the_engine_against_the_tz_database(self, generator):
-        clock = importlib.import_module("clock")
+        clock = generator["clock"]
         for name in clock.ZONES:
             for hour in range(0, 366 * 24, 5):
                 at = datetime(2026, 1, 1) + timedelta(hours=hour, minutes=7)

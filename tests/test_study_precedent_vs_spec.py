@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
@@ -19,6 +17,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, SHARED, needs_shared
 from statsmodels.stats.contingency_tables import cochrans_q
+from study_generators import generator_modules
 
 import pairstats as ps
 from pairstats.report import execute_notebook, read_notebook
@@ -91,14 +90,8 @@ def rows() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def generator() -> Iterator[Any]:
-    """The generator's modules, whose folder is a script's and no package."""
-    sys.path.insert(0, str(HOME))
-    before = set(sys.modules)
-    yield importlib.import_module("make_records")
-    sys.path.remove(str(HOME))
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(HOME)):
-            del sys.modules[name]
+    with generator_modules(HOME) as modules:
+        yield modules
 
 
 @pytest.fixture(scope="module")
@@ -493,7 +486,7 @@ class TestSecondOracle:
         assert both("strictly greater than 50", ["50, 49, 51, 50"]) == ("1", "3")
 
     def test_no_fee_lies_halfway(self, generator):
-        for each in generator.all_tables():
+        for each in generator["make_records"].all_tables():
             if each.kind.name == "commission":
                 for row in (*each.filled, *each.new):
                     assert (7 * int(row.shown[1].split(".")[0])) % 100 > 50
@@ -652,7 +645,7 @@ class TestScorer:
 
 class TestRecords:
     def test_generator_writes_the_same_files(self, generator, tmp_path):
-        written = generator.write_raw(tmp_path)
+        written = generator["make_records"].write_raw(tmp_path)
         assert len(written) == 19
         for path in written:
             new, old = path.read_bytes(), (RECORDS / path.relative_to(tmp_path)).read_bytes()
@@ -687,12 +680,12 @@ class TestRecords:
 
     def test_every_reply_scores_as_it_was_planned(self, generator, rows):
         """The plan's letters, which the scorer never sees, against what it makes of the raw replies."""
-        plan = importlib.import_module("plan")
+        plan = generator["plan"]
         followed = {"R": "rule", "F": "rule", "P": "precedent", "A": "precedent", "O": "neither", "N": "none",
                     "T": "never_reached"}  # fmt: skip
         runs = {"pilot": "default", "hosted": "default", "second run": "default"}
         scored_rows = rows.set_index(["run", "condition", "model", "family", "variant"])
-        tables_ = generator.all_tables()
+        tables_ = generator["make_records"].all_tables()
         checked = 0
         for run, model in plan.PLANS:
             name = re.sub("@.*", "", model.split("/")[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import gzip
 import hashlib
-import importlib
 import json
 import re
 import subprocess
@@ -20,8 +19,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import ROOT, SHARED, needs_shared
-from fine_print_study import generator_modules
 from scipy.stats import beta, hypergeom
+from study_generators import generator_modules
 from test_notebooks import shown
 
 import pairstats as ps
@@ -64,13 +63,13 @@ def own(rows: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def generator() -> Iterator[Any]:
-    with generator_modules(HOME) as module:
-        yield module
+    with generator_modules(HOME) as modules:
+        yield modules
 
 
 @pytest.fixture(scope="module")
 def solutions(generator: Any) -> dict[str, dict[str, tuple[str, ...]]]:
-    return importlib.import_module("solutions").SOLUTIONS
+    return generator["solutions"].SOLUTIONS
 
 
 @pytest.fixture(scope="module")
@@ -626,7 +625,7 @@ class TestAgainstOtherPaths:
         assert "Days are refused" not in asked["pilot2"]
 
     def test_framings_have_the_same_content(self, generator):
-        cases = importlib.import_module("cases")
+        cases = generator["cases"]
         for case in cases.CASES:
             ends = {cases.prompt(case, name).split("\n\n", 1)[1] for name in cases.FRAMINGS}
             assert len(ends) == 1
@@ -643,7 +642,7 @@ class TestTheProtocol:
 
 class TestRecords:
     def test_generator_writes_the_same_files(self, generator, tmp_path):
-        written = generator.write_raw(tmp_path)
+        written = generator["make_records"].write_raw(tmp_path)
         assert len(written) == 74
         for path in written:
             new, old = path.read_bytes(), (RECORDS / path.relative_to(tmp_path)).read_bytes()

@@ -15,8 +15,10 @@ MAX_MARKERS = 500
 
 _WORD = re.compile(r"answer|choice|option|boxed|####")
 """What every marker holds one of, in lower case."""
-_LONGEST_LEAD, _LONGEST_TAIL = 40, 24
-"""Characters of a marker before and after such a word: at most 36 and 13."""
+_TAIL = re.compile(r"[*_]{0,2}(?:\s{0,3}[:=]|\s{1,3}is\b)", re.IGNORECASE)
+_WORD_START = re.compile(r"\b\w")
+_LONGEST_LEAD = 40
+"""Characters of a marker before such a word: at most 36."""
 _REACH = 300  # characters after a marker in which the answer has to stand
 # "If the answer is A" and "the wrong answer is A" do not state an answer.
 _MARKER = re.compile(
@@ -62,14 +64,30 @@ def _markers_from_the_end(text: str) -> Iterator[re.Match[str]]:
         return
     before = len(text)
     for word in reversed(list(_WORD.finditer(text.lower()))):
-        if word.start() >= before:  # in the marker that was yielded last
-            continue
-        start, end = max(0, word.start() - _LONGEST_LEAD), word.end() + _LONGEST_TAIL
-        while (marker := _MARKER.search(text, start, end)) and marker.end() <= word.start():
-            start = marker.end()
-        if marker and marker.start() <= word.start():
-            yield marker
-            before = marker.start()
+        if word.start() < before:  # else in the marker that was yielded last
+            marker = _marker_around(text, word)
+            if marker is not None:
+                yield marker
+                before = marker.start()
+
+
+def _marker_around(text: str, word: re.Match[str]) -> re.Match[str] | None:
+    """Find the marker that holds a word, from the earliest place where it may begin."""
+    first = word.start()
+    if word[0] == "####":
+        starts = [first]
+    elif word[0] == "boxed":
+        starts = [first - 1] if first else []
+    elif _TAIL.match(text, word.end()) is None:
+        return None
+    else:
+        lead = _WORD_START.finditer(text, max(0, first - _LONGEST_LEAD), first + 1)
+        starts = [place.start() for place in lead]
+    for start in starts:
+        marker = _MARKER.match(text, start)
+        if marker is not None and marker.end() > first:
+            return marker
+    return None
 
 
 def last_claim(text: str, resolve: Callable[[Claim], Resolved | None]) -> tuple[bool, Resolved | None]:

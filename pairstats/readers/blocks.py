@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +35,8 @@ DEEPEST = 200
 """Levels of nesting that Arrow is trusted with."""
 BLOCK_BYTES = 1 << 25
 BLOCK_ROWS = 1 << 16
+AT_ONCE = 2
+"""Blocks that are parsed at once: Arrow's own threads wait for each other at the end of each."""
 EXACT = float(2**53)
 """Size from which a float may stand for another whole number than the one that is written."""
 
@@ -101,12 +105,21 @@ def blocks_of(file: RunFile, form: str) -> Iterator[Block]:
         When the rows must be read one by one.
     """
     try:
-        for block in _KINDS[form](file, form):
+        for block in _ahead(_KINDS[form](file, form)):
             if len(set(block.names)) < len(block.names):
                 raise UnusualError("a name of two columns")
             yield block
     except (ReadError, pa.ArrowException, OSError, EOFError, ValueError, zlib.error, ZstdError) as error:
         raise UnusualError(str(error)) from error
+
+
+def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks while another thread reads the next one: Arrow needs no interpreter for it."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = pool.submit(next, blocks, None)
+            yield block
 
 
 def _chunks(file: RunFile, whole_records: bool = False) -> Iterator[bytes]:
@@ -131,15 +144,25 @@ def _rest_of_line(stream: Any) -> bytes:
 
 def _json_blocks(file: RunFile, form: str) -> Iterator[Block]:
     first, as_text = 1 + file.lines_before, frozenset[str]()
-    for chunk in _chunks(file):
-        text = chunk.removeprefix(_MARK) if first == 1 else chunk
-        read = _json_columns(text, as_text)
-        if read is None:
-            yield _json_rows(file, text, first)
-        else:
-            table, as_text = read
-            yield Block(tuple(table.column_names), table, np.arange(first, first + table.num_rows))
-        first += chunk.count(b"\n")
+    waiting: deque[tuple[bytes, int, Future[tuple[pa.Table, frozenset[str]] | None]]] = deque()
+    chunks = _chunks(file)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        while True:
+            chunk = next(chunks, b"")
+            if chunk:
+                text = chunk.removeprefix(_MARK) if first == 1 else chunk
+                waiting.append((text, first, pool.submit(_json_columns, text, as_text)))
+                first += chunk.count(b"\n")
+            elif not waiting:
+                return
+            if not chunk or len(waiting) > AT_ONCE:
+                text, number, coming = waiting.popleft()
+                read = coming.result()
+                if read is None:
+                    yield _json_rows(file, text, number)
+                else:
+                    table, as_text = read[0], as_text | read[1]
+                    yield Block(tuple(table.column_names), table, np.arange(number, number + table.num_rows))
 
 
 def _json_columns(text: bytes, as_text: frozenset[str]) -> tuple[pa.Table, frozenset[str]] | None:

@@ -11,7 +11,7 @@ from pairstats import schema
 from pairstats.readers import pairing, scoring
 from pairstats.readers.assemble import to_part
 from pairstats.readers.base import HEAD_BYTES, LeftOut, Reader, Recognized, RunFile
-from pairstats.readers.blocks import BLOCK_BYTES, UnusualError
+from pairstats.readers.blocks import UnusualError
 from pairstats.readers.drafts import Draft, Tally
 from pairstats.readers.files import TABLES, Given, recognize
 from pairstats.readers.flat import Layout, flat_form, flat_parts, layout_of
@@ -21,6 +21,8 @@ from pairstats.readers.reading import Reading
 from pairstats.readers.requests import ASKED
 from pairstats.readers.whole import draft_of, guarded
 
+SPAN_BYTES = 1 << 24
+"""Bytes of lines that are a task of their own, where a file is several."""
 CHUNK = 20_000
 """Records that are held as objects at a time."""
 
@@ -101,7 +103,7 @@ def tasks_of(files: Sequence[Given], reading: Reading, by_record: bool, spans: b
 def _can_be_cut(given: Given, reading: Reading) -> bool:
     with given.file.path.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b" or given.file.head[:1] != b"{"
-    large = given.file.path.stat().st_size > 2 * BLOCK_BYTES
+    large = given.file.path.stat().st_size > 2 * SPAN_BYTES
     if packed or not large or flat_form(given, reading) != "jsonl":
         return False
     seen = recognize(given, reading.reader, "jsonl")
@@ -112,7 +114,7 @@ def _spans(file: RunFile) -> Iterator[tuple[int, int, int]]:
     """First byte, end, and lines before, of runs of whole lines."""
     start = lines = 0
     with file.path.open("rb") as stream:
-        while chunk := stream.read(BLOCK_BYTES):
+        while chunk := stream.read(SPAN_BYTES):
             chunk += stream.readline()
             yield start, start + len(chunk), lines
             start += len(chunk)

@@ -15,6 +15,8 @@ from pairstats.readers.mapping import NowhereError, names_meant, names_shown, pa
 RESCORED = "score_answers"
 """Column of the score by `answers=`, where `score=` names another as the primary one."""
 JUDGED = "primary score"
+SHORT_REPLY = 40
+"""Characters of a reply that others may have given too, word for word."""
 _TOO_LONG = {"length": "max_tokens", "max_tokens": "max_tokens", "context": "context",
              "host_cutoff": "host_cutoff"}  # fmt: skip
 
@@ -160,16 +162,19 @@ def column_of(name: str) -> str:
 
 def _place_scores(draft: Draft, primary: str | None, tally: Tally) -> str | None:
     """Write the scores of a record into its columns; give a reason where one is no number."""
-    broken = next(((n, v) for n, v in draft.scores.items() if not _is_number(v)), None)
+    mapped = {name: value for name, value in draft.fields.items() if schema.is_score(name)}
+    broken = next(((n, v) for n, v in (draft.scores | mapped).items() if not _is_number(v)), None)
     if broken is not None:
         return f"score {broken[0]!r} of {draft.source} must be a number, but is {str(broken[1])[:60]!r}"
     scored = {name: _number(value, tally) for name, value in draft.scores.items()}
+    mapped = {name: _number(value, tally) for name, value in mapped.items()}
     if draft.fields["status"] in schema.MISSING:
         # A platform that scores a failed call 0 has not measured the model.
-        tally.score_ignored_on_error += any(value is not None for value in scored.values())
-        scored = dict.fromkeys(scored)
+        tally.score_ignored_on_error += any(value is not None for value in (*scored.values(), *mapped.values()))
+        scored, mapped = dict.fromkeys(scored), dict.fromkeys(mapped)
     for name, value in scored.items():
         draft.fields["score" if name == primary else column_of(name)] = value
+    draft.fields |= mapped  # by `extra`, which says so
     return None
 
 
@@ -230,7 +235,7 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
             )
         fields["gold"] = gold
         if fields["status"] not in schema.MISSING:
-            _reparse(draft, answers, options)
+            _reparse(draft, known, options)
             if fields["status"] == schema.ANSWERED and gold is None:
                 keyless.append(draft.source)
         scored = fields["status"] == schema.ANSWERED and gold is not None
@@ -251,6 +256,14 @@ class _Known:
         self._answers = answers
         self._keys: dict[str, str | None] = {}
         self._matches: dict[tuple[str | None, str], bool] = {}
+        self._replies: dict[str, Any] = {}
+
+    def parse(self, text: str | None, options: Mapping[Any, Any] | None) -> Any:
+        if options is not None or text is None or len(text) > SHORT_REPLY:
+            return self._answers.parse(text, options)
+        if text not in self._replies:
+            self._replies[text] = self._answers.parse(text, None)
+        return self._replies[text]
 
     def canonical(self, gold: Any, options: Mapping[Any, Any] | None) -> str | None:
         if options is not None or type(gold) is not str:
@@ -267,7 +280,7 @@ class _Known:
         return self._matches[answer, gold]
 
 
-def _reparse(draft: Draft, answers: Format, options: Mapping[Any, Any] | None) -> None:
+def _reparse(draft: Draft, answers: _Known, options: Mapping[Any, Any] | None) -> None:
     """Let the reply itself say whether it was answered; refusals stay what the platform says they are."""
     fields = draft.fields
     status, reason = fields["status"], fields.get("reason")

@@ -16,6 +16,7 @@ from types import ModuleType
 from pairstats.errors import PairstatsError
 from pairstats.readers.blocks import UnusualError
 from pairstats.readers.files import Given
+from pairstats.readers.flat import flat_form
 from pairstats.readers.pieces import Piece, Sink, Task, read_piece
 from pairstats.readers.reading import Reading
 
@@ -46,7 +47,13 @@ def number_of_workers(files: Sequence[Given], reading: Reading, wanted: int | No
         return 1
     if wanted is not None:
         return wanted
-    return _cores() if size_of(files) > PARALLEL_BYTES else 1
+    # Arrow reads flat tables on all cores by itself.
+    slow = [given for given in files if reading.answers is not None or not _is_flat(given, reading)]
+    return _cores() if size_of(slow) > PARALLEL_BYTES else 1
+
+
+def _is_flat(given: Given, reading: Reading) -> bool:
+    return bool(given.unread or given.broken or flat_form(given, reading))
 
 
 def size_of(files: Iterable[Given]) -> int:
