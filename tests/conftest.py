@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -31,3 +32,9 @@ def reference(topic: str, *prefixes: str) -> list[Any]:
     assert chosen, f"no reference vector of {topic} starts with {prefixes}"
     READ.update((topic, v["name"]) for v in chosen)
     return [pytest.param(v, id=v["name"]) for v in chosen]
+
+
+# The same examples each time; `pytest --hypothesis-profile search` looks for new ones.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None, max_examples=2000)
+settings.load_profile("same")

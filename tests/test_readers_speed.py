@@ -28,7 +28,6 @@ from pairstats.readers.files import find_files
 
 TABLES = SHARED / "samples/plain_tables"
 FEW = settings(
-    max_examples=60, deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 
@@ -156,12 +155,12 @@ def as_csv(rows: list[dict[str, Any]], delimiter: str, quoting: int) -> bytes:
 
 def as_parquet(rows: list[dict[str, Any]]) -> bytes | None:
     names = list(dict.fromkeys(name for row in rows for name in row))
+    sink = io.BytesIO()
     try:
         table = pa.table({name: [row.get(name) for row in rows] for name in names})
+        pyarrow.parquet.write_table(table, sink)
     except (pa.ArrowException, OverflowError):
         return None
-    sink = io.BytesIO()
-    pyarrow.parquet.write_table(table, sink)
     return sink.getvalue()
 
 
@@ -234,6 +233,41 @@ def test_columns_give_what_records_give(
     monkeypatch.setattr(blocks, "BLOCK_BYTES", small)
     monkeypatch.setattr(blocks, "BLOCK_ROWS", max(1, small // 50))
     assert_same(outcome(folder, **words), read_by_records(monkeypatch, folder, **words))
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([{"item": 0, "answer": "a", "latency_s": None}], {"extra": {"theme": "latency_s"}}),
+        ([{"item": 0, "score": 1, "epoch": "1"}, {"item": 1, "score": 1}], {}),
+        ([{"item": 0, "answer": float("nan")}], {"confidence": "answer"}),
+        ([{"item": 0, "score": 1, "id": float("nan")}], {}),
+        (
+            [{"item": 0, "score": 1, "category": "a", "said": "b"}, {"item": 1, "score": 1, "category": "a"}],
+            {"category": "said", "extra": {"theme": "category"}},
+        ),
+    ],
+    ids=[
+        "a number that is nowhere",
+        "a repeat from 1 in one row only",
+        "NaN of a word",
+        "NaN only",
+        "a mapping of a mapped column",
+    ],
+)
+def test_what_the_search_found(
+    rows: list[dict[str, Any]], words: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "a.jsonl").write_bytes(as_lines([row | {"model": "m"} for row in rows]))
+    paths, words = tmp_path / "runs", {"family": "item"} | words
+    found = outcome(paths, **words)
+    assert isinstance(found, ps.Records)
+    assert_same(found, read_by_records(monkeypatch, paths, **words))
+    parts = streamed(paths, tmp_path, monkeypatch, **words)
+    assert isinstance(parts, ps.Records)
+    assert parts.frame.equals(found.frame)
+    assert parts.ledger.equals(found.ledger)
 
 
 def test_a_further_score_by_extra_is_a_number(tmp_path: Path) -> None:
@@ -546,7 +580,7 @@ MARKS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(words=st.lists(MARKS, max_size=14))
 def test_markers_are_found_around_their_words(words: list[str]) -> None:
     text = " ".join(words)

@@ -122,6 +122,9 @@ def layout_of(names: tuple[str, ...], form: str, reading: Reading) -> Layout:
     from_one = "repeat" in roles and tables.plain_of(roles["repeat"]) in tables.FROM_ONE
     if from_one and any(name_of(path) == "repeat" for path in reading.columns.values()):
         raise UnusualError("a mapping of repeats that may be counted from 1")
+    asked = {name_of(path) for column, path in reading.columns.items() if name_of(path) != column}
+    if asked & reading.columns.keys() - {"item"}:
+        raise UnusualError("a mapping of a column that is mapped itself, which counts where it has a value")
     return Layout(roles, scores, primary, from_one and "repeat" not in reading.columns)
 
 
@@ -166,9 +169,10 @@ class _FlatBlock:
             self._scale_confidence()
         else:
             fixed += self._rescore(self.reading.answers)
+        met = self._met(further, fixed)  # a NaN is met, and becomes null
         self._drop_nan()
         return Part(
-            pa.table(self.fields), place, self._met(further, fixed), fits,
+            pa.table(self.fields), place, met, fits,
             pa.array(self.block.numbers), least, self.layout.primary,
         )  # fmt: skip
 
@@ -205,8 +209,10 @@ class _FlatBlock:
                 self.fields[role] = cells if role == "confidence" else _text(cells)
 
     def _least_repeat(self) -> int | None:
-        if not self.layout.from_one or "repeat" in self.reading.constants or "repeat" not in self.fields:
+        if not self.layout.from_one or "repeat" in self.reading.constants:
             return None
+        if "repeat" not in self.fields or self.fields["repeat"].null_count:
+            raise UnusualError("a repeat that is not told, where others are counted from 1")
         return pc.min(self.fields["repeat"]).as_py()
 
     def _score(self, name: str) -> Column:
@@ -407,7 +413,9 @@ class _FlatBlock:
     def _drop_nan(self) -> None:
         for name, values in self.fields.items():
             if pa.types.is_floating(values.type):
-                self.fields[name] = self._without_nan(values)
+                values = self.fields[name] = self._without_nan(values)
+            if name not in schema.NAMES and values.null_count == len(values):
+                self.fields[name] = pa.chunked_array([pa.nulls(len(values))])  # of no type of its own
 
     def _without_nan(self, values: Column) -> Column:
         nan = pc.is_nan(values)
@@ -429,6 +437,8 @@ def _text(cells: Column) -> Column:
         raise UnusualError("values that are not plain")
     if pa.types.is_float64(cells.type):
         _check_exact(cells)
+        if pc.any(pc.is_nan(cells)).as_py():
+            raise UnusualError("NaN in a column of words")
         return by_word(cells, as_text, pa.string())
     return cells if pa.types.is_string(cells.type) else cells.cast(pa.string())
 

@@ -170,7 +170,9 @@ def _place_scores(draft: Draft, primary: str | None, tally: Tally) -> str | None
     mapped = {name: _number(value, tally) for name, value in mapped.items()}
     if draft.fields["status"] in schema.MISSING:
         # A platform that scores a failed call 0 has not measured the model.
-        tally.score_ignored_on_error += any(value is not None for value in (*scored.values(), *mapped.values()))
+        tally.score_ignored_on_error += any(
+            value is not None for value in (*scored.values(), *mapped.values())
+        )
         scored, mapped = dict.fromkeys(scored), dict.fromkeys(mapped)
     for name, value in scored.items():
         draft.fields["score" if name == primary else column_of(name)] = value
