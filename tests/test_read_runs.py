@@ -7,6 +7,7 @@ import importlib
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -887,9 +888,9 @@ def test_a_score_that_is_no_number_is_left_out_or_named(tmp_path: Path) -> None:
 
 
 def documented_reader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The reader of ``docs/custom_reader.md``, as the module that its reader would write."""
-    text = (ROOT / "docs" / "custom_reader.md").read_text(encoding="utf-8")
-    code = text.split("```python\n")[1].split("```")[0]
+    """The reader that the README shows, as the module that its reader would write."""
+    snippets = re.findall(r"```python\n(.+?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    [code] = [each for each in snippets if "READER" in each]
     (folder / "my_reader.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(folder)
     return importlib.import_module("my_reader")

@@ -22,7 +22,7 @@ def test_ci_runs_the_two_commands_word_for_word() -> None:
 def test_the_snippet_runs_as_it_stands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [snippet] = re.findall(r"```python\n(.+?)\n```", README, flags=re.DOTALL)
+    snippet = next(re.finditer(r"```python\n(.+?)\n```", README, flags=re.DOTALL))[1]
     monkeypatch.chdir(ROOT)
     exec(compile(snippet, "README.md", "exec"), {})
     said = capsys.readouterr().out
