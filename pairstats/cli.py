@@ -67,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter gets its escape
             stream.reconfigure(errors="backslashreplace")
     parser = build_parser()
-    given = parser.parse_args(arguments)
+    given, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        given.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     if given.command is None:
         parser.print_help()
         return USAGE
@@ -120,7 +122,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=_epilog([example for each in EXAMPLES.values() for example in each], STATUS),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.set_defaults(command=None, json=False)
+    parser.set_defaults(command=None, json=False, refuse=parser.error)
     parser.add_argument("--version", action="version", version=f"pairstats {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_records(commands)
@@ -134,7 +136,7 @@ def _command(commands: Any, name: str, module: str, about: str) -> argparse.Argu
         name, help=about, description=about, epilog=_epilog(EXAMPLES[name], _status_of(name)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.set_defaults(command=f"pairstats.commands.{module}")
+    parser.set_defaults(command=f"pairstats.commands.{module}", refuse=parser.error)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     return parser
 

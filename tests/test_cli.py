@@ -142,6 +142,14 @@ def test_wrong_usage_is_one_message_and_status_2(
     assert message in json.loads(out)["error"]
 
 
+def test_an_unknown_option_shows_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["normalize", "runs/", "--overwrite"])
+    said = capsys.readouterr().err
+    assert said.startswith("usage: pairstats normalize ")
+    assert said.endswith("pairstats normalize: error: unrecognized arguments: --overwrite\n")
+
+
 def test_check_reports_all_faults_of_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken.csv"
     broken.write_text("family,item,model,status,score\nf,q,m,lost,2\nf,q,m,answered,1\n")
