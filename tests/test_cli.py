@@ -144,7 +144,7 @@ def test_wrong_usage_is_one_message_and_status_2(
 
 def test_an_unknown_option_shows_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["normalize", "runs/", "--overwrite"])
+        cli.main(["normalize", "runs/", "--overwrite"])
     said = capsys.readouterr().err
     assert said.startswith("usage: pairstats normalize ")
     assert said.endswith("pairstats normalize: error: unrecognized arguments: --overwrite\n")
