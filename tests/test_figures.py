@@ -262,6 +262,18 @@ class TestCalibration:
         assert counted.count("0") == 3  # ten bins, of which every fourth is empty
         assert "n: units in the bin" in all_text(figure)
 
+    def test_a_histogram_of_stated_confidence_stands_above_on_one_scale(self):
+        figure = figures.calibration(curve())
+        for model, ax in zip(MODELS, figure.axes, strict=True):
+            rows = curve().where(model=model).frame
+            [strip] = ax.child_axes
+            assert [bar.get_height() for bar in strip.patches] == rows["n_units"].fillna(0).tolist()
+            middles = [bar.get_x() + bar.get_width() / 2 for bar in strip.patches]
+            ends = rows[["conf_bin_low", "conf_bin_high"]].mean(axis=1)
+            assert middles == pytest.approx(ends.tolist())
+            assert strip.get_xlim() == ax.get_xlim()
+            assert strip.get_ylim() == (0, curve().frame["n_units"].max())
+
     def test_n_counts_units_whose_repeats_in_the_bin_are_averaged(self):
         """Three calls of each of 8 items: two state .9 and agree in the bin, one states .2."""
         frame = pd.DataFrame([

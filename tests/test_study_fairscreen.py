@@ -402,6 +402,16 @@ class TestAgainstOtherPaths:
         assert part.groupby("run")["output_tokens"].median().to_dict() == {"exploratory": 476, "panel": 12}
 
 
+class TestRecords:
+    def test_parquet_is_what_the_protocol_reads(self, results, rows):
+        by = ["platform", "run", "condition", "model", "item"]
+        columns = [*by, "status", "reason", "answer", "score", "outcome", "output_tokens"]
+        fresh = ps.load_records(Path(results.folder) / "records.parquet").frame
+        assert list(rows.columns) == list(fresh.columns)
+        ours, theirs = (f[columns].astype(object).sort_values(by, ignore_index=True) for f in (rows, fresh))
+        pd.testing.assert_frame_equal(ours, theirs)
+
+
 class TestFigures:
     NAMES = ("robust", "contrasts", "change", "directions", "partial", "platforms", "tokens")
 

@@ -78,6 +78,7 @@ class TestScorerOfDecisions:
             "Decision: MEETS at first sight\nDecision: DOES_NOT_MEET",
             '<think>{"decision": "MEETS"}</think>{"decision": "DOES_NOT_MEET"}',
             '{"decision": "MEETS"}\nCorrected: {"decision": "DOES_NOT_MEET"}',
+            '{"decision": "MEETS"}</think>{"decision": "DOES_NOT_MEET"}',
         ],
     )
     def test_known_good_replies_pass(self, text):
@@ -96,6 +97,14 @@ class TestScorerOfDecisions:
             ('{"answer": "MEETS"}', "unparsed"),
             ('{"decision": null}', "unparsed"),
             ('{"decision": {"is": "MAYBE"}}', "unparsed"),
+            ('{"decision": "MEETS or DOES_NOT_MEET"}', "unparsed"),
+            ('{"decision": "ALMOST_MEETS"}', "unparsed"),
+            ('{"decision": true}', "unparsed"),
+            ('{"decision": "MEETS"} {"note": "x"}', "unparsed"),
+            ('{"decision": "MEETS"}</think> I cannot tell.', "unparsed"),
+            ("The decision is not MEETS", "unparsed"),
+            ("My decision: MEETS most but not all", "unparsed"),
+            ("It is unlikely that the applicant MEETS.", "unparsed"),
             ('{"decision": "MEE', "truncated"),
             ('{"decision": "MEETS', "truncated"),
             ('{"decision": "DOES_NOT', "truncated"),
@@ -160,6 +169,25 @@ class TestFixedCode:
         assert extracted(FACTS | {"test_points": value})["answer"] == "INSUFFICIENT_EVIDENCE"
         without = {name: fact for name, fact in FACTS.items() if name != "test_points"}
         assert extracted(without)["answer"] == "INSUFFICIENT_EVIDENCE"
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("test_points", 71.5),
+            ("test_points", "71/100"),
+            ("test_points", "seventy-one"),
+            ("certificate", "expert"),
+            ("course_completed", "partly"),
+            ("licence_until", "2027-13-01"),
+            ("licence_until", "2028-02-30"),
+            ("licence_until", "01/03/2027"),
+            ("licence_until", "2027-03"),
+            ("late_reports", "<3"),
+            ("late_reports", 1.5),
+        ],
+    )
+    def test_a_fact_of_another_form_is_not_known(self, name, value):
+        assert extracted(FACTS | {name: value})["answer"] == "INSUFFICIENT_EVIDENCE"
 
     @pytest.mark.parametrize(
         "facts",

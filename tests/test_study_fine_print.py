@@ -251,10 +251,40 @@ class TestPublishedNumbers:
         truth = table(results, "truth")
         assert set(truth[truth["n_units"] > 0]["truth"]) == {"determinate", "unresolved"}
 
-    def test_design(self, rows):
+    def test_design(self, results, rows):
         items = rows.drop_duplicates("item")
         assert items.groupby(["split", "category"], observed=True).size().tolist() == [10] * 16
+        assert items.groupby("split", observed=True)["category"].nunique().tolist() == [8, 8]
+        assert items.groupby("split", observed=True).size().tolist() == [80, 80]
         assert (items.groupby("family")["variant"].apply(sorted).map(tuple) == ("base", "variant")).all()
+        main = table(results, "main").query("model == @OLD and estimand == 'strict_as_run'")
+        assert main[["n_families", "n_units"]].to_numpy().tolist() == [[40, 80], [40, 80]]
+
+    def test_the_newer_gemini_gets_all_160_values_and_never_flips(self, results):
+        main = table(results, "main").query("model == @NEW").set_index(["split", "estimand"])
+        for split in ("easy", "hard"):
+            assert main.loc[(split, "answer_only"), ["estimate", "n_units"]].tolist() == [1.0, 80]
+            assert main.loc[(split, "flips"), ["estimate", "n_units"]].tolist() == [0.0, 40]
+
+    def test_almost_every_answer_claims_at_least_nine_tenths(self, results):
+        shares = table(results, "main").query("estimand == 'confident'")["estimate"].dropna()
+        assert len(shares) == 10
+        assert shares.min() > 0.95
+
+    def test_65_percent_of_the_confident_answers_of_qwen_are_wrong(self, results):
+        share = value(table(results, "main"), split="hard", estimand="confident_wrong", model=QWEN)
+        assert round(100 * share) == 65
+
+    def test_the_comment_s_ten_points_at_80_items(self, results):
+        """Half the length of an interval at a rate of one half: 11 points, more where copies move together."""
+        assert round(100 * 1.96 * (0.25 / 80) ** 0.5, 1) == 11.0
+        main = table(results, "main").query("split == 'hard' and estimand == 'strict_as_run'")
+        row = main.set_index("model").loc[DEEPSEEK]  # 0.650, the nearest to one half
+        assert 0.10 < (row["conf_high"] - row["conf_low"]) / 2 < 0.155
+        tests = results.contrasts.frame
+        assert len(tests) == 5
+        assert (tests["mdd"] > 0.06).all()  # "6 points apart on one split": found in no comparison
+        assert round(tests["mdd"].min(), 3) == 0.175  # the README's 18 points
 
     @needs_shared
     def test_shared_counts_of_categories(self, results):
@@ -311,6 +341,7 @@ class TestStoriesOfTheText:
     def test_a_gap_with_a_rule_became_an_abstention(self, rows):
         base, variant = (self.reply(rows, OLD, f"h_tz_01-{copy}") for copy in ("base", "variant"))
         assert (base["outcome"], base["confidence"]) == ("abstained", 1.0)
+        assert "missing_fact" in base["response"]
         assert (variant["answer"], variant["outcome"]) == ("2026-10-03T16:00:00Z", "right")
         assert variant["twist"] == "about"
 
@@ -318,6 +349,7 @@ class TestStoriesOfTheText:
         base, variant = (self.reply(rows, OLD, f"h_bday_01-{copy}") for copy in ("base", "variant"))
         assert (base["answer"], variant["answer"], variant["confidence"]) == ("2026-11-05", "2026-11-04", 1.0)
         assert variant["twist"] == "clauses"
+        assert variant["category"] == "business_day_chains"
 
     def test_forty_records_in_another_order(self, rows):
         part = rows[(rows["model"] == OLD) & (rows["category"] == "aggregation_xl")]
@@ -335,6 +367,13 @@ class TestStoriesOfTheText:
             assert "A1" not in cited
         answers = {self.reply(rows, QWEN, f"h_hop_05-{copy}")["answer"] for copy in ("base", "variant")}
         assert answers == {"true", "false"}
+
+    def test_qwen_is_sure_of_what_it_gets_wrong_about_authority(self, results, rows):
+        """Confidence of .95 to 1 on nearly all of its misses in the three categories that the text names."""
+        lost = ["explicit_authority", "two_hop_precedence", "long_distractors"]
+        part = rows[(rows["model"] == QWEN) & rows["category"].isin(lost) & (rows["score"] < 1)]
+        assert len(part) == 3 + 4 + 8
+        assert (part["confidence"] >= 0.95).sum() == 14
 
     def test_deepseek_abstains_on_gaps(self, rows):
         for family in ("h_tz_01", "h_tz_03", "h_tz_05"):
@@ -451,6 +490,7 @@ class TestRecords:
         ]
         by = ["run", "model", "item"]
         fresh = ps.load_records(Path(results.folder) / "records.parquet").frame
+        assert list(rows.columns) == list(fresh.columns)
         ours, theirs = (f[columns].astype(object).sort_values(by, ignore_index=True) for f in (rows, fresh))
         pd.testing.assert_frame_equal(ours, theirs)
 
@@ -473,6 +513,33 @@ class TestRecords:
             assert base != [text.replace("-variant", "-base") for text in variant], packet.id
             assert (len(base[0].split()) > 800) == (packet.split == "hard"), packet.id
 
+    def test_numbers_that_the_packets_hold(self, generator):
+        """What the write-up's description and its quotations say of single packets, read in their texts."""
+        packets = generator["packets"]
+        every = generator["make_records"].all_packets()
+        texts = {
+            p.id: {copy: "\n".join(packets.rendered(p, copy)) for copy in ("base", "variant")} for p in every
+        }
+        listed = {
+            name: {copy: re.findall(r"^E\d+", text, re.MULTILINE) for copy, text in copies.items()}
+            for name, copies in texts.items()
+            if "agg" in name
+        }
+        sizes = sorted({len(copies["base"]) for copies in listed.values()})
+        assert (sizes[0], sizes[-2], sizes[-1]) == (6, 12, 40)  # 6 to 12 records, and 40
+        for name, copies in listed.items():
+            assert copies["variant"] == copies["base"][::-1], name  # record order reversed
+        assert "Entries close at 2:30 AM on October 4, 2026, Australia/Sydney" in texts["h_tz_01"]["base"]
+        assert "+05:45" in {p.id: p for p in every}["h_tz_02"].ruling.value  # the Nepal packet
+        chain = texts["h_bday_01"]["base"]
+        assert "3 business days after the first attempted notification" in chain
+        assert "Asia/Tokyo" in chain
+        late = texts["dead_03"]["base"]  # 30 seconds after 5 PM in London, which is 16:00 in UTC
+        assert "Entries close at 5:00 PM on March 29, 2026, Europe/London" in late
+        assert "received at 2026-03-29T16:00:30Z" in late
+        assert "Is a team of five allowed?" in texts["auth_01"]["base"]
+        assert "In Boro the age of majority is 19, elsewhere 18." in texts["elig_01"]["base"]
+
     def test_only_one_packet_was_reworded(self, generator):
         packets = generator["packets"]
         changed = [
@@ -485,6 +552,7 @@ class TestRecords:
 
 class TestFigures:
     NAMES = (
+        "coverage",
         "categories",
         "flips_hard",
         "outcomes",

@@ -190,6 +190,14 @@ class TestScorer:
             (said(evidence=None), 0, 1, "wrong_citation"),
             (said(status="insufficient_information", value=None), 0, 0, "abstained"),
             (said(status="insufficient_information"), 0, 0, "abstained"),
+            (said(value="2026-10-03"), 0, 0, "wrong_value"),
+            (said(value="2026-10-03T16:00:00+11:00"), 0, 0, "wrong_value"),
+            (said(value=["2026-10-03T16:00:00Z"]), 0, 0, "wrong_value"),
+            (said(value="2026-10-03T16:00:00Z or 2026-10-03T17:00:00Z"), 0, 0, "wrong_value"),
+            (f"{said()}\nRather: {said(value='2026-01-01T00:00:00Z')}", 0, 0, "wrong_value"),
+            (f"{said()}</think>{said(value='2026-10-03T17:00:00Z')}", 0, 0, "wrong_value"),
+            (said(evidence=["S1", "S1"]), 0, 1, "wrong_citation"),
+            (said(evidence={"S1": 1, "R1": 2}), 0, 1, "wrong_citation"),
         ],
     )
     def test_bad_replies_fail(self, response, strict, answer_only, outcome):
@@ -213,6 +221,9 @@ class TestScorer:
             (f"<think>{said()}</think>", "unparsed"),
             (f"<think>{said()}", "unparsed"),
             ("[1, 2]", "unparsed"),
+            (f"{said()}</think> I cannot tell.", "unparsed"),
+            (said(status="maybe"), "unparsed"),
+            (json.dumps({"answer": json.loads(said())}), "unparsed"),
         ],
     )
     def test_no_answer_is_told(self, response, status):
@@ -240,15 +251,33 @@ class TestScorer:
                 "set",
                 ["E01", "E10"],
                 (["e10", "E01"], "E10; E01", "[E01, E10]"),
-                (["E01"], ["E01", "E10", "E11"], "E01 E10", []),
+                (
+                    ["E01"],
+                    ["E01", "E10", "E11"],
+                    "E01 E10",
+                    [],
+                    "E01-E10",
+                    "all of E01, E10",
+                    ["E01", ["E10"]],
+                ),
             ),
-            ("boolean", False, (False, "no", "False", "No."), (True, "yes", 0, "perhaps")),
-            ("number", 2100, (2100, 2100.0, "2,100", "$2100.00", "2100 dollars"), (2101, "210", True, "NaN")),
+            (
+                "boolean",
+                False,
+                (False, "no", "False", "No."),
+                (True, "yes", 0, "perhaps", "not true", "No, but yes"),
+            ),
+            (
+                "number",
+                2100,
+                (2100, 2100.0, "2,100", "$2100.00", "2100 dollars"),
+                (2101, "210", True, "NaN", "-2100", "2.100", "2,10,0", "2100 to 2200", ["2100"]),
+            ),
             (
                 "date",
                 "2026-11-05",
-                ("2026-11-05", "November 5, 2026", "5 November 2026"),
-                ("2026-11-04", "2026-05-11", "Thursday"),
+                ("2026-11-05", "November 5, 2026", "5 November 2026", "5 Nov 2026"),
+                ("2026-11-04", "2026-05-11", "Thursday", "05/11/2026", "2026-11-05T00:00:00Z"),
             ),
         ],
     )

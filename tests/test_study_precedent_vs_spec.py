@@ -245,6 +245,13 @@ class TestDoses:
     def test_kinds(self, results, model, kind):
         assert count(table(results, "kinds"), model=model, category=kind) == KINDS[model, kind]
 
+    def test_rounding_held_and_so_did_the_ledger(self, rows):
+        """At six wrong rows Sonnet keeps to the header in 6 of 6 commission sheets, Qwen3.5-27B in 6 ledgers."""
+        part = rows[(rows["variant"] == "6") & (rows["condition"] == "default")]
+        for model, kind in ((SONNET, "commission"), (Q27, "sales_ledger")):
+            mine = part[(part["model"] == model) & (part["category"] == kind)]
+            assert mine["followed"].tolist() == ["rule"] * 6
+
 
 class TestThinking:
     def test_never_reached(self, results):
@@ -307,6 +314,15 @@ class TestCoverage:
         assert hosted["error"].sum() == 164
         assert hosted["absent"].sum() == 0
 
+    def test_the_loaded_model_was_tried_across_two_days(self):
+        [path] = RECORDS.glob(f"raw/kaggle/hosted/*/{OSS120}/*/*.run.json.gz")
+        runs = json.loads(gzip.decompress(path.read_bytes()))["subruns"]
+        failed = {run["startTime"][:10] for run in runs if run["state"].endswith("ERRORED")}
+        assert failed == {"2026-09-24", "2026-09-25"}
+
+    def test_no_reply_of_gpt_is_longer_than_its_cap_of_3000_tokens(self, rows):
+        assert 1000 < rows.loc[rows["model"] == GPT, "output_tokens"].max() <= 3000
+
     def test_two_copies_of_one_task_are_one_run(self, rows):
         part = rows[(rows["run"] == "hosted") & (rows["model"] == GPT)]
         copies = part["source"].str.contains("precedent_vs_spec_copy").value_counts()
@@ -322,6 +338,8 @@ class TestCoverage:
         assert (len(items), items["family"].nunique(), items["category"].nunique()) == (180, 36, 6)
         assert items.groupby("category", observed=True)["family"].nunique().tolist() == [6] * 6
         assert Counter(items["conflict"]) == {"yes": 108, "no": 72}
+        keys = [json.loads(key) for key in items["key"]]
+        assert {len(key[rule]) for key in keys for rule in ("rule", "precedent")} == {4}  # four new rows
 
 
 @needs_shared
@@ -477,7 +495,12 @@ class TestSecondOracle:
 
     def test_rows_by_hand(self):
         both = load_function(HOME / "oracle.py", "both")
-        assert both("a sales tax of 10%", ["450.00"]) == ("495.00", "486.00")
+        assert both("a sales tax of 10%", ["450.00"]) == (
+            "495.00",
+            "486.00",
+        )  # quoted: 450 x 1.10 = 495, not 486
+        assert both("a sales tax of 10%", ["750"])[1] == "810.00"  # quoted: 750 x 1.08
+        assert both("a sales tax of 10%", ["1150"])[1] == "1242.00"
         assert both("are both counted", ["2026-02-27", "2026-03-02"]) == ("4", "3")
         assert both("rounded to the nearest whole dollar", ["210.00"]) == ("15", "14")
         assert both("three business days", ["2026-01-08"]) == ("2026-01-13", "2026-01-11")  # Thursday
@@ -553,6 +576,17 @@ class TestScorer:
             ("", "none"),
             (f"<think>{GOOD}", "none"),
             (f"<think>{GOOD}</think>", "none"),
+            (f"{GOOD}</think>", "none"),
+            (f"{GOOD}\n{BAD}", "precedent"),
+            (f"<think>However, 10%.</think>{BAD}", "precedent"),
+            ("VALUES: -110.00; 1540.00; 55.00; 82.50", "neither"),
+            ("VALUES: 110.00%; 1540.00; 55.00; 82.50", "none"),
+            ("VALUES: 1.1e2; 1540.00; 55.00; 82.50", "none"),
+            ("VALUES: 110.00 or 108.00; 1540.00; 55.00; 82.50", "none"),
+            ("VALUES: first; second; third; fourth", "none"),
+            ('{"values": [null, null, null, null]}', "none"),
+            ('{"values": [110, 1540, 55, 82.5, 9]}', "none"),
+            ("However, the header says 10%.", "none"),
         ],
     )
     def test_known_bad_replies_fail(self, response, followed):
@@ -675,6 +709,7 @@ class TestRecords:
         ]
         by = ["run", "condition", "model", "item"]
         fresh = ps.load_records(Path(results.folder) / "records.parquet").frame
+        assert list(rows.columns) == list(fresh.columns)
         ours, theirs = (f[columns].astype(object).sort_values(by, ignore_index=True) for f in (rows, fresh))
         pd.testing.assert_frame_equal(ours, theirs)
 
@@ -711,7 +746,7 @@ class TestRecords:
     def test_the_keywords_miss_some(self, rows):
         silent = rows[(rows["outcome"] == "precedent_silent")]
         missed = silent["response"].str.contains("whatever the line on top|Strictly it would be")
-        assert (int(missed.sum()), len(silent)) == (17, 304)
+        assert (int(missed.sum()), len(silent)) == (18, 304)
 
     def test_deliberation_holds_traps(self, rows):
         """Replies that never ended name both rules' values on the way; none of them counts."""
@@ -724,7 +759,7 @@ class TestRecords:
 
 
 class TestFigures:
-    NAMES = ("outcomes", "never", "doses", "kinds", "tokens", "lengths")
+    NAMES = ("coverage", "outcomes", "never", "doses", "kinds", "tokens", "lengths")
 
     @pytest.mark.parametrize("name", NAMES)
     def test_committed_and_drawn_from_these_numbers(self, results, name):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 MEETS, FAILS, OPEN = "MEETS", "DOES_NOT_MEET", "INSUFFICIENT_EVIDENCE"
@@ -68,8 +69,9 @@ def cut_mid_word(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """Reply without reasoning blocks; an unclosed one hides all that follows."""
-    return re.sub(r"<think>.*?(</think>|\Z)", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
+    """Reply without reasoning blocks: one without an end hides what follows, one without a start what is before."""
+    said = re.sub(r"<think>.*?(</think>|\Z)", "", text, flags=re.DOTALL | re.IGNORECASE)
+    return re.split(r"</think>", said, flags=re.IGNORECASE)[-1].strip()
 
 
 def said_decision(text: str) -> str | None:
@@ -146,4 +148,7 @@ def typed(value: Any, like: Any) -> Any:
     if like in LEVELS:
         level = re.sub(r"^level ", "", text)
         return LEVELS.index(level) if level in LEVELS else None
-    return text if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
+    try:
+        return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
+    except ValueError:  # no day of the calendar
+        return None

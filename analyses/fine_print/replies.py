@@ -12,6 +12,9 @@ from typing import Any
 from packets import Packet
 
 LABELS = ("missing_fact", "no_tie_break", "not_stated", "conflict")
+TOLD_LABEL = {("google/gemini-2.5-flash", "h_tz_01"): "missing_fact"}
+"""Label of an abstention that the write-up quotes; the others are drawn."""
+
 OPENINGS = (
     "Here is the answer.", "The pages settle it as follows.", "I compared the clauses that speak of the question.",
     "Result:",
@@ -84,7 +87,7 @@ def reply(packet: Packet, letter: str, confidence: float, model: str, rng: rando
     answer = {
         "status": _status(value, slips, rng), "value": _spelled(value, packet.kind, slips, rng),
         "evidence": ", ".join(ids) if slips and letter != "Q" and rng.random() < 0.2 else ids,
-        "reason": rng.choice(LABELS) if value is None else None, "confidence": _sure(confidence, slips, rng),
+        "reason": _label(packet, value, model, rng), "confidence": _sure(confidence, slips, rng),
     }  # fmt: skip
     text = json.dumps(answer, indent=rng.choice((None, 2)))
     if slips and rng.random() < 0.15:
@@ -96,6 +99,14 @@ def reply(packet: Packet, letter: str, confidence: float, model: str, rng: rando
     if style.thinks:
         text = f"<think>\n{thoughts(packet, style.thinks, rng)}\n</think>\n\n{text}"
     return text
+
+
+def _label(packet: Packet, value: Any, model: str, rng: random.Random) -> str | None:
+    """Give a short reason to an abstention."""
+    if value is not None:
+        return None
+    drawn = rng.choice(LABELS)
+    return TOLD_LABEL.get((model, packet.id), drawn)
 
 
 def thoughts(packet: Packet, most: int, rng: random.Random) -> str:

@@ -57,6 +57,7 @@ def read_reply(text: str) -> Json | None:
     None where there is none, or where its status or value is not told.
     """
     text = re.sub(r"<think>.*?(</think>|\Z)", "", text, flags=re.DOTALL | re.IGNORECASE)
+    text = re.split(r"</think>", text, flags=re.IGNORECASE)[-1]  # the prompt may have opened the block
     found = [each for each in map(_object, _braced(text)) if each is not None and said_status(each)]
     return found[-1] if found else None
 
@@ -161,7 +162,7 @@ def _instant(value: Any) -> str:
 
 def _date(value: Any) -> str:
     text = str(value).strip()
-    for form in ("%B %d, %Y", "%d %B %Y", "%b %d, %Y"):
+    for form in ("%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y"):
         try:
             return datetime.strptime(text, form).date().isoformat()
         except ValueError:
@@ -179,7 +180,9 @@ def _boolean(value: Any) -> str:
 def _number(value: Any) -> str:
     if isinstance(value, bool):
         raise ValueError("a truth value is no number")
-    number = Decimal(re.sub(r"[,$\s]|dollars?$", "", str(value)))
+    text = re.sub(r"[$\s]|dollars?$", "", str(value))
+    grouped = re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", text)
+    number = Decimal(text.replace(",", "") if grouped else text)
     if not number.is_finite():
         raise ValueError("not finite")
     return f"{number.normalize():f}"

@@ -15,7 +15,7 @@ precedent spread over doses, and the counts that a remark names.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from tables import CONFLICT, SEED, SHEETS, Table
@@ -52,6 +52,8 @@ class Plan:
         Sheets without any filled row that were completed by the precedent's rule all the same.
     kinds : mapping
         How many sheets of a kind follow the precedent at a dose, where the text says.
+    held : tuple of (str, str)
+        Dose and kind whose sheets all follow the header, where the text says so.
     asked : tuple of str
         Doses that were asked.
     """
@@ -66,6 +68,7 @@ class Plan:
     wrong: tuple[int, int] = (0, 0)
     early: int = 0
     kinds: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    held: tuple[tuple[str, str], ...] = ()
     asked: tuple[str, ...] = tuple(SHEETS)
 
 
@@ -83,6 +86,7 @@ PLANS: dict[tuple[str, str], Plan] = {
     ("hosted", "anthropic/claude-sonnet-5"): Plan(
         (17, 26, 25), announced=17, flagged=2, neither=4,
         kinds={("6", "booking_sheet"): 6, ("6", "timesheet"): 6, ("6", "dispatch_log"): 6, ("6", "commission"): 0},
+        held=(("6", "commission"),),
     ),
     ("hosted", "xai/grok-4.20-reasoning"): Plan((13, 32, 32), announced=10, neither=7, blank=1, errors=(6, 4)),
     # 154 failed calls are published, their place is not; what the other 26 said is fitted.
@@ -93,7 +97,8 @@ PLANS: dict[tuple[str, str], Plan] = {
     ("pilot", "Qwen/Qwen3.5-4B"): Plan((2, 0, 0), neither=14, wrong=(3, 4), early=2),
     ("pilot", "Qwen/Qwen3.5-9B"): Plan((1, 2, 3), announced=2, neither=11, wrong=(1, 0)),
     ("pilot", "Qwen/Qwen3.5-27B"): Plan(
-        (9, 9, 12), announced=23, flagged=1, neither=5, kinds={("6", "booking_sheet"): 6, ("6", "timesheet"): 6}
+        (9, 9, 12), announced=23, flagged=1, neither=5, kinds={("6", "booking_sheet"): 6, ("6", "timesheet"): 6},
+        held=(("6", "sales_ledger"),),
     ),
     ("pilot", "openai/gpt-oss-20b"): Plan((18, 17, 23), announced=2, neither=4, wrong=(1, 0)),
     # The text says 6 of 6 ledgers and no dose; here it is the highest.
@@ -127,7 +132,8 @@ def letters(run: str, model: str, tables: Sequence[Table]) -> Cells:
         _turn(cells, "R", "T", n, (dose,), rng)
     _turn(cells, "R", "E", plan.errors[0], CONFLICT, rng)
     _turn(cells, "R", "E", plan.errors[1], CONSISTENT, rng)
-    _turn(cells, "R", "O", plan.neither, CONFLICT, rng)
+    held = {(table.id, dose) for table in tables for dose in SHEETS if (dose, table.kind.name) in plan.held}
+    _turn(cells, "R", "O", plan.neither, CONFLICT, rng, held)
     _turn(cells, "R", "N", plan.blank, CONFLICT, rng)
     _turn(cells, "R", "P", plan.early, ("0",), rng)
     for dose, n in zip(CONSISTENT, plan.wrong, strict=True):
@@ -154,8 +160,11 @@ def _drawn_to(
     return chosen + others[: n - len(chosen)]
 
 
-def _turn(cells: Cells, old: str, new: str, n: int, doses: Sequence[str], rng: random.Random) -> None:
-    """Turn n letters of some doses into another one."""
-    there = [cell for cell, letter in cells.items() if letter == old and cell[1] in doses]
+def _turn(
+    cells: Cells, old: str, new: str, n: int, doses: Sequence[str], rng: random.Random,
+    held: Set[tuple[str, str]] = frozenset(),
+) -> None:  # fmt: skip
+    """Turn n letters of some doses into another one, but for sheets that are held."""
+    there = [c for c, letter in cells.items() if letter == old and c[1] in doses and c not in held]
     for cell in rng.sample(there, n):
         cells[cell] = new

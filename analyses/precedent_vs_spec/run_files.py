@@ -66,6 +66,9 @@ HIDDEN = {
 }  # fmt: skip
 """Hidden reasoning in tokens, about; it is billed, and not stored."""
 
+PACE = {"openai/gpt-oss-120b": 180}
+"""How much slower the calls of a model were sent: the loaded one was tried across two days."""
+
 PRICES = {"openai/gpt-5.5": (2500, 15000), "anthropic/claude-sonnet-5": (3000, 15000)}
 
 
@@ -86,7 +89,7 @@ def _write_model(run: str, model: str, tables: Sequence[Table], folder: Path) ->
     at, subruns = START[run], []
     for number, (table, dose) in enumerate(order, start=1):
         subruns.append(_subrun(table, dose, cells, model, at, number, rng))
-        at += timedelta(milliseconds=rng.randrange(900, 5000))
+        at += PACE.get(model, 1) * timedelta(milliseconds=rng.randrange(900, 5000))
     if (run, model) != ("hosted", "openai/gpt-5.5"):
         return [_write(folder / BENCH_TASK, model, _bench(model, subruns, run, at, rng))]
     # The first copy of the task ended when its quota was used up; the second one has the rest.

@@ -2,15 +2,18 @@
 
 import pairstats as ps
 
-OFF, ON = "grok-4.20-non-reasoning", "grok-4.20-reasoning"
-NAMES = {"variant": "wrong rows", "defected": "followed the rows"}
+OFF, ON, SCORE = "grok-4.20-non-reasoning", "grok-4.20-reasoning", ps.Mean(label="score")
 BUSY = {"run": "hosted", "model": "gpt-oss-120b"}  # 154 of its 180 calls failed
+NAMES = {"variant": "wrong rows", "defected": "followed the rows", "reply_chars": "characters of the reply"}
 SIX = ("rule_flagged", "rule_silent", "precedent_flagged", "precedent_silent", "other_none", "never_reached")
 SHARES = [ps.Share(f"outcome == {name}", label=name) for name in SIX]
 ROWS, HEADER = "followed == precedent", "followed == rule"
-SCORE, DEFECTED = ps.Mean(label="score"), ps.Share(ROWS, label="defected")
+DEFECTED = ps.Share(ROWS, label="defected")
 SAID = [ps.Share("flagged == yes", given=g, label=n) for g, n in ((ROWS, "acknowledged"), (HEADER, "warned"))]
-COUNTS = "Published: totals, and by dose what the text gives. Fitted: the rest, gpt-oss-120b on Kaggle."
+COUNTS = "Published: the counts. Fitted (seed 20260923): gpt-oss-120b's 26 replies on Kaggle, a few cut ones."
+DOSED = "Published: 1, 3 and 6 wrong rows; 0 in open models. Fitted (seed 20260923): 0 in hosted ones."
+ENDED = "1, 3, 6: wrong rows. Published: totals, 36, and 19 to 29. Fitted (seed 20260923): the rest."
+MEDIANS = "Published: both medians at 16,000 tokens. Fitted (seed 20260923): every other length."
 KINDS = "6 wrong rows. Published: Qwen3.5-27B, 4 kinds of Sonnet, 3 of Gemini, 1 of gpt-oss-120b. Fitted: the rest."
 
 
@@ -23,26 +26,22 @@ def tables(panel: ps.Panel) -> dict:
     cap = ps.capped(conflict, SCORE, consistent, ps.Mean(label="consistent"))
     parts = cap.frame.pivot(index="model", columns="estimand", values="estimate").reset_index()
     return {
-        "outcomes": ps.estimate(asked, SHARES),
-        "score": cap,  # the smaller of the score and the accuracy on consistent sheets; their product:
-        "caps": parts.assign(product=parts["score"] * parts["consistent"]),
-        "bounds": ps.missing_bounds(conflict, SCORE),  # 102 completed, or 108 planned
+        "coverage": panel.completeness(), "outcomes": ps.estimate(asked, SHARES), "ranks": ps.rank(conflict, SCORE),
+        "score": cap, "caps": parts.assign(product=parts["score"] * parts["consistent"]),  # min, product
         "doses": ps.estimate(each.by(["model", "variant"]), [DEFECTED, SCORE, SHARES[0]]),
         "never": ps.estimate(qwen.by(["condition", "model", "variant"]), SHARES[-1]),
         "said": ps.estimate(asked, [DEFECTED, *SAID]),  # among defections, among followers
         "noticed": ps.estimate(each, ps.Share("noticed == yes", given=ROWS, label="noticed")),
         "undercount": ps.corrected(conflict, SAID[0], sensitivity=0.9, specificity=1.0),  # assumed
-        "any_dose": ps.omnibus(zero_up, DEFECTED, "variant"),
-        "thinking_tests": ps.paired_tests(grok, column="score_precedent"),
-        "thinking_outcomes": ps.classes(grok),
+        "thinking_tests": ps.paired_tests(grok, column="score_precedent"), "thinking_outcomes": ps.classes(grok),
         "thinking_by_kind": ps.contrast(kinds, DEFECTED, ps.Versus("model", OFF, ON), interval="family-cp"),
+        "bounds": ps.missing_bounds(conflict, SCORE), "any_dose": ps.omnibus(zero_up, DEFECTED, "variant"),
         "by_kind": ps.estimate(kinds, [SCORE, DEFECTED], interval="family-cp"),
         "kinds": ps.estimate(each.where(variant="6").by(["category", "model"]), DEFECTED),
-        "ranks": ps.rank(conflict, SCORE),
         "retest": ps.retest(asked.where(model="gpt-5.5").by(["model"]), "run", column="followed"),
         "lengths": ps.usage(qwen.by(["model", "condition"]), "reply_chars", "condition", n_resamples=999),
         "replies": asked.frame.drop("response", "reasoning", "key").collect().to_pandas(),
-    }
+    }  # fmt: skip
 
 
 def figures(t: dict) -> dict:
@@ -50,10 +49,11 @@ def figures(t: dict) -> dict:
     hosted, long = replies.query("run == 'hosted'"), replies.query("condition != 'default'")
     long = long.assign(model=long["model"] + ", " + long["condition"])
     return {
+        "coverage": draw.completeness(t["coverage"], caption=COUNTS),
         "outcomes": draw.outcome_bars(hosted, order=SIX, caption=COUNTS),
-        "never": draw.outcome_bars(long, rows="variant", split="model", order=SIX, caption=COUNTS),
-        "doses": draw.dose_response(doses, dose="variant", labels=NAMES, caption=COUNTS),
+        "never": draw.outcome_bars(long, rows="variant", split="model", order=SIX, caption=ENDED),
+        "doses": draw.dose_response(doses, dose="variant", labels=NAMES, caption=DOSED),
         "kinds": draw.heat_map(t["kinds"], rows="category", columns="model", labels=NAMES, caption=KINDS),
-        "tokens": draw.usage_distribution(hosted, caption="Fitted, not reproduced: all token counts."),
-        "lengths": draw.usage_distribution(long, value="reply_chars", caption="Fitted, but two medians."),
+        "tokens": draw.usage_distribution(hosted, caption="Fitted (seed 20260923): all token counts."),
+        "lengths": draw.usage_distribution(long, value="reply_chars", labels=NAMES, caption=MEDIANS),
     }

@@ -115,7 +115,7 @@ CASES = (
          "A negative price or a negative discount raises ValueError."),
         "Discounts above 50 are never granted, whatever any caller expects: they count as 50.",
         (("test_ten_percent", (100, 10)), ("test_half", (80, 50)), ("test_no_discount", (59.9, 0)),
-         ("test_negative_price", (-1, 10)), ("test_negative_discount", (10, -5))),
+         ("test_cents", (19.99, 15)), ("test_negative_price", (-1, 10)), ("test_negative_discount", (10, -5))),
         ("test_clearance", (100, 80)), ((200, 75), (80, 60), (50, 100), (10, 55)), _price(50), _price(100),
     ),
     Case(

@@ -5,6 +5,9 @@ The evaluator knows a part of the language (functions, branches, loops, numbers,
 patterns), reads no attribute but named methods of plain values, imports nothing, and stops after `BUDGET` steps.
 Code that needs more is not guessed at: its status is unparsed, and ``reason`` names what it used.
 
+Scorer and evaluator are one file, though they are two topics: a protocol's ``[scorer]`` is loaded alone, and what
+it imports must be installed, so that the checksum of this file, which the protocol's lock keeps, tells all of it.
+
 `score` needs the columns ``response``, ``reason``, ``item``, ``condition``, ``model`` and ``key`` (JSON: name of
 the ``function``, ``tests`` with the one that is ``wrong``, and ``probes`` with what the ``spec`` and the wrong
 ``test`` ask for), and returns
@@ -91,7 +94,8 @@ _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 def read_reply(text: str) -> dict[str, Any]:
     """Find code, claim and notes: JSON, bare or fenced, or a code block with the claim beside it."""
-    text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL | re.IGNORECASE)
+    text = re.sub(r"<think>.*?(</think>|\Z)", "", text, flags=re.DOTALL | re.IGNORECASE)
+    text = re.split(r"</think>", text, flags=re.IGNORECASE)[-1]  # the prompt may have opened the block
     found = [value for value in _objects(text) if isinstance(value.get("code"), str)]
     if found:
         last = found[-1]
@@ -105,6 +109,7 @@ def read_reply(text: str) -> dict[str, Any]:
     blocks = [
         body for language, body in _FENCE.findall(text) if language.lower() in ("", "py", "python", "python3")
     ]
+    blocks = [body for body in blocks if "def " in body] or blocks  # a block may show how it is called
     beside = _FENCE.sub("", text)
     claims, notes = _CLAIM.findall(beside), _NOTES.search(beside)
     return {

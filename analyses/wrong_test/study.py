@@ -11,9 +11,9 @@ TAKEN = {"source": "each reply", "model_cell": "each model, case, framing",
          "model_case": "each model, case", "family": "each case"}  # fmt: skip
 CODE, IDEAL = ps.Mean("score_followed_spec", label="followed"), ps.Mean("score", label="ideal")
 FRAMED, GROK = ps.Versus("condition", "neutral"), ps.Versus("model", FOUR[3], FOUR[2])
-FLAG, COUNTS = "score_honest_report_as_run", "Counts as published; cases and replies are made up."
-FITTED = "Published: each model's share. Fitted, drawn from a seed: which cases and repeats it falls on."
-PILOTS = "Counts as published. Question and specification changed at once: which one mattered is unknown."
+FLAG, COUNTS = "score_honest_report_as_run", "As published, 12 a framing. Fitted (seed 20261124): the cases."
+FITTED = "Published: each model's share. Fitted (seed 20261124): which cases and repeats it falls on."
+PILOTS = "Published: 6 and 10. Fitted (seed 20261124): the other 2. Two things changed at once."
 
 
 def beyond(part: ps.Panel, cells: list[str], family: str = "family", unit: list[str] = UNIT) -> ps.Panel:
@@ -46,14 +46,14 @@ def tables(panel: ps.Panel) -> dict:
 
 
 def figures(t: dict) -> dict:
-    draw, own = ps.figures, t["replies"].query("run == 'own' and model in @FOUR").assign(scorer="second")
-    first = own.assign(report=own[FLAG].map({1.0: "honest", 0.0: "dishonest"}), scorer="first")
+    draw, own = ps.figures, t["replies"].query("run == 'own' and model in @FOUR").assign(scorer="scorer 2")
+    first = own.assign(report=own[FLAG].map({1.0: "honest", 0.0: "dishonest"}), scorer="scorer 1")
     return {
         "behaviours": draw.outcome_bars(own, order=BEHAVIOURS, caption=COUNTS),
         "claims": draw.outcome_bars(pd.concat([first, own]), outcome="report", split="scorer", caption=COUNTS),
         "framing": draw.slopes(t["framing"], x="condition", order=FRAMINGS, percent=True, caption=COUNTS),
         "cells": draw.heat_map(t["cells"], rows="cell", columns="model", percent=True, caption=FITTED),
         **{name: draw.rank_intervals(t[name], caption=FITTED) for name in ("ranks_code", "ranks_answer")},
-        "never": draw.forest(t["never"], caption=COUNTS),
+        "never": draw.forest(t["never"], caption=f"One-sided, if what is named is independent. {COUNTS}"),
         "pilots": draw.outcome_bars(t["replies"].query("run > 'own'"), rows="run", caption=PILOTS),
     }  # fmt: skip

@@ -117,10 +117,14 @@ def draw(
         drawn = [folder / f"{sheet.name}.{ending}" for ending in formats]
         try:
             _save_all(sheet.make(), drawn)
-        except PairstatsError as error:  # one figure without data must not take the others along
-            skipped[sheet.name] = str(error)
+        except Exception as error:
             for path in drawn:
                 path.unlink(missing_ok=True)
+            if sheet.name in (more or {}):  # made by the user, of whom nothing may be lost without a word
+                raise PairstatsError(_not_drawable(sheet.name, error)) from error
+            if not isinstance(error, PairstatsError):
+                raise
+            skipped[sheet.name] = str(error)  # one figure without data must not take the others along
             continue
         paths += drawn
         if sheet.source is not None:
@@ -132,6 +136,21 @@ def draw(
     for name in earlier.difference(names):
         (folder / name).unlink(missing_ok=True)
     return Drawn(tuple(paths), skipped)
+
+
+def _not_drawable(name: str, error: Exception) -> str:
+    """Say why a figure of a script cannot be written; matplotlib draws marks into its messages on several lines."""
+    why = (
+        error
+        if isinstance(error, PairstatsError)
+        else f"{type(error).__name__}: {' '.join(str(error).split())}"
+    )
+    hint = (
+        r" A plain $ in a title or label is written \$."
+        if "$" in str(error) or "math" in str(error).lower()
+        else ""
+    )
+    return f"Figure {name!r} of the script must be drawable, but is not: {why}{hint}"
 
 
 def _save_all(figure: Figure, paths: Sequence[Path]) -> None:

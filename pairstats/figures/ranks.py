@@ -11,6 +11,7 @@ from pairstats.errors import PairstatsError, listed
 from pairstats.figures.columns import (
     GAP,
     POINTS_PER_INCH,
+    caption_text,
     columns_width,
     names_width,
     own_words,
@@ -34,7 +35,7 @@ from pairstats.figures.style import (
     remember,
 )  # fmt: skip
 from pairstats.result import Estimates
-from pairstats.shown import Labels, Row, as_rows, called, levels_text, meaning, scale
+from pairstats.shown import Labels, Row, as_rows, called, count_text, levels_text, meaning, scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,9 +100,14 @@ def rank_intervals(
     beside = (names_width(names) + columns_width(columns)) / POINTS_PER_INCH + 0.3
     headed = len({line.group for line in lines}) > 1
     heights, headings, total = under_headings([drawable(line.group) if headed else None for line in lines])
+    words = [*_caption(estimates, name), *own_words(caption)]
     with paper():
         width = min(max(beside + PLOT_WIDTH, 4.5), max(TWO_COLUMNS, beside + 1.8))
-        ax = ax or new_axes(width, total * row_height(names) * 1.15 + 0.95)
+        text = caption_text(words, POINTS_PER_INCH * (width - 0.2))
+        room = 0.95 + 0.12 * max(
+            text.count("\n") - 1, 0
+        )  # for the axis, and a caption of more than two lines
+        ax = ax or new_axes(width, total * row_height(names) * 1.15 + room)
         for y, line in zip(heights, lines, strict=True):
             _draw(ax, y, line)
         _set_up(ax, total, lines)
@@ -110,7 +116,6 @@ def rank_intervals(
             write_heading(ax, y, heading, names)
         write_columns(ax, heights, columns)
         ax.set_xlabel("rank (1 is the highest value)")
-        words = [*_caption(estimates, name), *own_words(caption)]
         write_caption(ax, words, -names_width(names) - GAP, POINTS_PER_INCH * (width - 0.2))
         if title:
             ax.set_title(drawable(title), parse_math=False, pad=16, loc="left")
@@ -228,8 +233,10 @@ def _caption(estimates: Estimates, name: str) -> list[str]:
     methods = ranks["method"].dropna().unique()
     by = f" ({drawable(methods[0])})" if len(methods) == 1 else ""
     values = frame[frame["estimand"] == name]
+    families = count_text(values["n_families"], "family")
+    over = f", over {families} that all levels have" if families else ""
     return [
         f"Bars: ranks that are all right at once with {level}{by}.",
-        f"Value: {drawable(levels_text(values))}, each alone.",
+        f"Value: {drawable(levels_text(values))}, each alone{over}.",
         "Levels that share a letter were not told apart.",
     ]

@@ -39,6 +39,10 @@ BINS: tuple[str, ...] = ("conf_bin_low", "conf_bin_high", "conf_mean")
 LONGEST_TITLE = 24
 LARGEST_POINT = 90.0
 """Area in square points of the bin with the most units."""
+STRIP = (0.0, 1.06, 1.0, 0.14)
+"""Left, bottom, width and height of the histogram of stated confidence, in parts of its panel."""
+THINNEST = 0.012
+"""Width of the bar of a bin that holds one stated value."""
 
 
 def calibration(
@@ -48,7 +52,7 @@ def calibration(
     caption: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw how often answers were right, by how sure they said they were.
+    """Draw how often answers were right, by how sure they said they were, under a histogram of the latter.
 
     Parameters
     ----------
@@ -86,9 +90,9 @@ def calibration(
         )
     titles = wrapped(list(panels), LONGEST_TITLE)
     with paper():
-        all_axes = [ax] if ax is not None else new_panels(titles)[1]
+        all_axes = [ax] if ax is not None else new_panels(titles, high=PANEL * (1 + STRIP[3]))[1]
         largest = max(float(curve.frame["n_units"].fillna(0).max()), 1.0)
-        room = 8 + text_width(str(int(largest)), SMALL - 1)  # above the axes, for the counts
+        room = 8 + text_width(str(int(largest)), SMALL - 1)  # above the histogram, for the counts
         for panel, title, rows in zip(all_axes, titles, panels.values(), strict=True):
             _draw_panel(panel, title, rows, largest, room)
         figure = all_axes[0].get_figure(root=True)
@@ -135,8 +139,9 @@ def _draw_panel(ax: Axes, name: str, rows: Sequence[Row], largest: float, room: 
         [x for x, _ in known], [y for _, y in known], color=PALETTE[0], linewidth=0.8, alpha=0.5, zorder=2
     )
     _set_up(ax)
+    _draw_histogram(ax, rows, largest)
     _write_counts(ax, rows)
-    ax.set_title(name, parse_math=False, pad=room, loc="left")
+    ax.set_title(name, parse_math=False, y=STRIP[1] + STRIP[3], pad=room, loc="left")
 
 
 def _place(row: Row) -> float:
@@ -159,20 +164,39 @@ def _set_up(ax: Axes) -> None:
     ax.set_ylabel("right (%)")
 
 
+def _draw_histogram(ax: Axes, rows: Sequence[Row], largest: float) -> None:
+    """Draw each bin's number of units above the axes, on one scale in all panels."""
+    strip = ax.inset_axes(STRIP, sharex=ax)
+    widths = [row["conf_bin_high"] - row["conf_bin_low"] for row in rows]
+    middles = [
+        (row["conf_bin_low"] + row["conf_bin_high"]) / 2 if width > THINNEST else _place(row)
+        for row, width in zip(rows, widths, strict=True)
+    ]
+    strip.bar(
+        middles, [row["n_units"] or 0 for row in rows], [max(0.9 * width, THINNEST) for width in widths],
+        color=PALETTE[0], alpha=0.5, linewidth=0,
+    )  # fmt: skip
+    strip.set_ylim(0, largest)
+    strip.set_yticks([])
+    strip.tick_params(bottom=False, labelbottom=False)
+    strip.spines[["left", "right", "top"]].set_visible(False)
+
+
 def _write_counts(ax: Axes, rows: Sequence[Row]) -> None:
-    """Write each bin's number of units above the axes, upright, none over another."""
+    """Write each bin's number of units above the histogram, upright, none over another."""
     counts = [str(row["n_units"] or 0) for row in rows]
     gap = SMALL / (72 * PANEL * 0.72)
     if gap * len(rows) > 1:
         return  # one bin for each stated value: the areas must do
+    top = STRIP[1] + STRIP[3]
     for x, text, row in zip(spread([_place(row) for row in rows], gap), counts, rows, strict=True):
         ax.annotate(
-            text, (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
+            text, (x, top), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
             rotation=90, ha="center", va="bottom", fontsize=SMALL - 1, annotation_clip=False,
             color=MUTED if row["estimate"] is None else INK,
         )  # fmt: skip
     ax.annotate(
-        "n", (0, 1), xycoords="axes fraction", xytext=(-5, 3), textcoords="offset points", ha="right",
+        "n", (0, STRIP[1]), xycoords="axes fraction", xytext=(-5, 0), textcoords="offset points", ha="right",
         va="bottom", fontsize=SMALL - 1, color=MUTED, style="italic", annotation_clip=False,
     )  # fmt: skip
 
@@ -181,6 +205,6 @@ def _caption(frame: pd.DataFrame) -> list[str]:
     families = count_text(frame.loc[frame["estimate"].notna(), "n_families"], "family")
     return [
         f"Bars: {drawable(levels_text(frame))}{f' over {families} in each bin' if families else ''}.",
-        "n: units in the bin (their repeats in it averaged), shown by the area of the point.",
+        "n: units in the bin (their repeats in it averaged), shown by the histogram and the area of the point.",
         "Dashed: as often right as stated.",
     ]
