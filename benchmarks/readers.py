@@ -75,18 +75,23 @@ def flat(path: Path, count: int) -> None:
             file.write(json.dumps(record) + "\n")
 
 
-def nested(path: Path, count: int) -> None:
-    """Write nested records whose answers stand in prose, about 350 bytes each."""
+LAST_LINE = ".\nAnswer: {letter}"
+IN_PROSE = ", and so I think that the answer is ({letter}) since {reply}."
+
+
+def nested(path: Path, count: int, end: str = LAST_LINE) -> None:
+    """Write nested records whose answers stand in their replies, about 350 bytes each."""
     chosen = random.Random(2)
     with path.open("w") as file:
         for number in range(count):
             item, reply = number // 4, " ".join(chosen.choices(WORDS, k=25))
+            stated = end.format(letter=chosen.choice("ABCD"), reply=reply[:40])
             about = {"family_id": f"fam{item // 8:06d}", "variant": ("base", "reordered")[item % 2]}
             record = {
                 "item": f"q{item:07d}", "model": f"model-{number % 4}", "gold": chosen.choice("ABCD"),
                 "metadata": about,
                 "usage": {"prompt_tokens": 300, "completion_tokens": 60},
-                "response": f"{reply} {number}.\nAnswer: {chosen.choice('ABCD')}",
+                "response": f"{reply} {number}{stated}",
             }  # fmt: skip
             file.write(json.dumps(record) + "\n")
 
@@ -168,7 +173,11 @@ def against_arrow(folder: Path, count: int) -> list[str]:
         shares = f"{share:.2f} by the clock, {bare.processor / ours.processor:.2f} by processor time"
         size = (folder / name).stat().st_size >> 20
         lines.append(row(f"{name}, {count:,} records, {size} MB: pyarrow, read only", bare, count))
-        told = f"at least half of pyarrow's speed: {shares}" if name == "flat.jsonl" else f"of its speed {shares}"
+        told = (
+            f"at least half of pyarrow's speed: {shares}"
+            if name == "flat.jsonl"
+            else f"of its speed {shares}"
+        )
         lines.append(row(f"{name}: `read_runs`", ours, count, told, share >= 0.5 if "half" in told else None))
     return lines
 
@@ -190,11 +199,19 @@ def answers(folder: Path, count: int) -> list[str]:
     path = folder / "nested.jsonl"
     nested(path, count)
     lines = []
-    for workers in (1, 2):
+    for workers, processes in (
+        (None, "as many processes as it takes by itself"),
+        (1, "1 process"),
+        (2, "2 processes"),
+    ):
         taken = timed(RUNS.format(path=str(path), words=f"{ANSWERS}, workers={workers}"))
         promise = ("100,000 records a second on two cores", count / taken.wall >= 1e5)
-        what = f"nested.jsonl, {count:,} answers parsed, {workers} process(es)"
-        lines.append(row(what, taken, count, *(promise if workers == 2 else ())))
+        what = f"nested.jsonl, {count:,} answers parsed, {processes}"
+        lines.append(row(what, taken, count, *(promise if workers is None else ())))
+    path = folder / "prose.jsonl"
+    nested(path, count, IN_PROSE)
+    taken = timed(RUNS.format(path=str(path), words=f"{ANSWERS}, workers=1"))
+    lines.append(row(f"prose.jsonl, {count:,} answers in the middle of a sentence, 1 process", taken, count))
     return lines
 
 

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 from conftest import ROOT
+from peaks import needs_status, peak_of
 
 import pairstats as ps
-from pairstats.errors import PairingError, PairstatsError, ReadError
+from pairstats.errors import PairingError, ReadError
 from pairstats.readers.blocks import DEEPEST, may_be_deep
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -144,14 +146,39 @@ def test_a_very_wide_table_is_refused(tmp_path: Path) -> None:
         ps.read_runs(path, family="item")
 
 
-def test_compressed_zeros_are_refused_without_being_unpacked(tmp_path: Path) -> None:
-    import resource
+START = b'{"evalId": "e", "results": {"version": 3, "results": ['
+BOMBS: dict[str, tuple[bytes, bytes, bytes]] = {
+    "zeros.jsonl": (b"", b"\0", b""),
+    "blanks between results.json": (START, b" ", b"]}}"),
+    "a text in a result.json": (START + b'{"vars": {"q": "', b"a", b'"}}]}}'),
+    "empty lists of no platform.json": (b'{"a": [', b"[],", b"[]]}"),
+    "empty lists in a result.json": (START + b'{"vars": {"q": [', b"[],", b"[]]}}]}}"),
+}  # fmt: skip
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    path = tmp_path / "a.jsonl.gz"
-    with gzip.open(path, "wb") as stream:
+
+@needs_status
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_packed_gigabyte_is_refused_in_little_memory(tmp_path: Path, name: str) -> None:
+    before, filler, behind = BOMBS[name]
+    gz = name == "zeros.jsonl"
+    path = tmp_path / f"{name}.{'gz' if gz else 'zst'}"
+    with gzip.open(path, "wb", compresslevel=1) if gz else zstandard.open(path, "wb") as stream:
+        stream.write(before)
+        block = filler * ((1 << 20) // len(filler))
         for _ in range(1024):
-            stream.write(bytes(1 << 20))
-    with pytest.raises(PairstatsError, match=r"a\.jsonl\.gz"):
+            stream.write(block)
+        stream.write(behind)
+    peak = peak_of(
+        "import pairstats as ps\n"
+        f"try: ps.read_runs({str(path)!r}, family='item')\n"
+        f"except ps.PairstatsError as error: assert {path.name!r} in str(error), error\n"
+        "else: raise AssertionError('was not refused')"
+    )
+    assert peak < 800_000_000
+
+
+def test_a_light_text_of_many_values_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(GOOD + line(x="[" + "{}," * 3_000_000 + "{}]"))
+    with pytest.raises(ReadError, match=r"a\.jsonl:2 must be a record, but holds millions of values"):
         ps.read_runs(path, family="item")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes

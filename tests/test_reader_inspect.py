@@ -316,7 +316,7 @@ def test_zip_of_something_else_is_declined(tmp_path: Path) -> None:
 def test_broken_json_is_an_error_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps(header() | {"samples": [sample()]})[:-20])
-    with pytest.raises(ReadError, match=r"log\.json is not valid JSON"):
+    with pytest.raises(ReadError, match=r"log\.json ends too early, in samples\[0\]"):
         read(path)
 
 

@@ -14,7 +14,7 @@ from conftest import SHARED, needs_shared
 from run_files import column, read, written
 
 import pairstats as ps
-from pairstats.errors import ReadError
+from pairstats.errors import PairingError, ReadError
 from pairstats.readers.base import Declined, Recognized, RunFile
 from pairstats.readers.lm_eval import OWN_FAMILY, READER
 
@@ -316,3 +316,20 @@ def test_a_real_file() -> None:
     assert (len(records), left_out) == (10, [])
     assert [record.scores for record in records] == [{"exact_match": 0.0}] * 10
     assert READER.recognize(RunFile(path, path.name)) == Recognized("0.4.9.2")
+
+
+def test_a_document_is_a_family_only_where_no_field_tells_of_others(tmp_path: Path) -> None:
+    alone = written(tmp_path, NAME, [generated(n, "A") for n in range(3)])
+    records = ps.read_runs({"m": alone.path})
+    assert records.frame["family"].tolist() == records.frame["item"].tolist() == ["0", "1", "2"]
+    assert 'each document is a family of its own (as family="item" says)' in records.ledger["note"][0]
+    (tmp_path / "b").mkdir()
+    lines = [generated(n, "A", doc={"id": f"q{n}", "family_id": f"f{n // 2}"}) for n in range(3)]
+    told = written(tmp_path / "b", NAME, lines)
+    with pytest.raises(PairingError, match=r'No family column: family="item" must be written.*family_id'):
+        ps.read_runs({"m": told.path})
+    assert ps.read_runs({"m": told.path}, family="doc.family_id").frame["family"].tolist() == [
+        "f0",
+        "f0",
+        "f1",
+    ]

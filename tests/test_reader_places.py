@@ -23,6 +23,7 @@ import pairstats as ps
 from pairstats import cli
 from pairstats.errors import ReadError
 from pairstats.readers import remote, store, unpacked, zipped
+from pairstats.readers.base import LARGEST_WHOLE
 
 RAW = ROOT / "records/rule_conflicts/raw"
 OWN = SHARED / "samples/own"
@@ -203,7 +204,7 @@ def test_limits_of_number_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ReadError, match="at most 4 files, but lists 5"):
         ps.read_runs(path, family="item")
     monkeypatch.setattr(unpacked, "MOST_MEMBERS", 5)
-    monkeypatch.setattr(unpacked, "MOST_BYTES", 100)
+    monkeypatch.setattr(unpacked, "MOST_UNPACKED", 100)
     with pytest.raises(ReadError, match=r"a\.zip would unpack to more than"):
         ps.read_runs(path, family="item")
 
@@ -223,9 +224,7 @@ def test_document_larger_than_can_be_parsed_says_the_limit(
 ) -> None:
     monkeypatch.setattr("pairstats.readers.base.LARGEST_WHOLE", 1000)
     path = tmp_path / "o.json"
-    path.write_text(
-        json.dumps({"evalId": "e", "results": {"version": 3, "results": [{"vars": {"q": "x" * 2000}}]}})
-    )
+    path.write_text(json.dumps({"date": "", "hash": "", "eval": {"x" * 2000: []}}))
     with pytest.raises(
         ReadError, match=r"o\.json is read as a whole, which can be done up to 0 MiB, but is larger"
     ):
@@ -391,4 +390,4 @@ def test_ratio_lets_a_small_regular_file_through(tmp_path: Path) -> None:
     path = zipped_up(tmp_path / "a.zip", {"a.jsonl": many})
     assert len(many) > 10 * path.stat().st_size
     assert len(ps.read_runs(path, family="item")) == 20_000
-    assert zipped.SMALL < zipped.LARGEST_MEMBER
+    assert zipped.SMALL < LARGEST_WHOLE

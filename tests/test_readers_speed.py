@@ -22,8 +22,9 @@ import pairstats as ps
 from pairstats import schema
 from pairstats.answers import markers
 from pairstats.errors import PairstatsError
-from pairstats.readers import blocks, collect, jsonlines, keys, pieces, progress, written
+from pairstats.readers import blocks, collect, jsonlines, keys, pieces, progress, replies, workers, written
 from pairstats.readers.blocks import UnusualError
+from pairstats.readers.drafts import Draft
 from pairstats.readers.files import find_files
 
 TABLES = SHARED / "samples/plain_tables"
@@ -270,6 +271,17 @@ def test_what_the_search_found(
     assert parts.ledger.equals(found.ledger)
 
 
+def test_a_column_that_comes_late_is_no_less_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by the search: a later block with all columns, one of them new, was read without it."""
+    rows: list[dict[str, Any]] = [{"item": n, "model": "m", "score": 1} for n in range(9)]
+    rows[8]["answer"] = "a"
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 60)
+    found = outcome(tmp_path, family="item")
+    assert isinstance(found, ps.Records)
+    assert found.frame["answer"].tolist()[8] == "a"
+
+
 def test_a_further_score_by_extra_is_a_number(tmp_path: Path) -> None:
     """Found by the test above: quoted numbers of a column that `extra` calls a score."""
     (tmp_path / "a.csv").write_text("item,model,score,grade,status\nq1,m,1,0.5,answered\nq2,m,,1,error\n")
@@ -339,6 +351,83 @@ def test_options_of_an_item_are_given_to_the_format(
         assert set(fast.frame["answer"]) == {"red", "blue", "pink", "y"}
 
 
+def mixed_replies(count: int) -> list[dict[str, Any]]:
+    """Replies, states, keys and confidences in all combinations that a table may hold."""
+    chosen = random.Random(3)
+    replies = [
+        "Answer: B", "So.\nAnswer: B", "It is not the\nAnswer: B", "<think>A</think>\nAnswer: B", "B", "", None,
+        '{"answer": "B", "confidence": "80%"}', '{"answer": "B", "confidence": 0.25}', "I cannot say.",
+        '{"answer": "A", "confidence": 70, "why": "of all that was said here this is the one that is left"}',
+    ]  # fmt: skip
+    return [
+        {"item": f"q{n}", "model": "ab"[n % 2], "gold": chosen.choice("AB"), "response": chosen.choice(replies),
+         "answer": chosen.choice(["A", "b", None]),
+         "confidence": chosen.choice([None, None, 0.5, 2.0, float("nan")]),
+         "status": chosen.choice(["answered", "answered", "refused", "error", "absent", "truncated"]),
+         "reason": chosen.choice(["max_tokens", "context", "time_limit", "stop", None]),
+         "options": {"A": "red", "B": chosen.choice(["blue", "pink"])}}
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [None, "options"])
+@pytest.mark.parametrize("field", [None, "answer"])
+@pytest.mark.parametrize(("score", "confidence"), [(None, None), ("score", None), (None, "confidence")])
+def test_rows_that_are_alike_are_scored_once(
+    options: str | None, field: str | None, score: str | None, confidence: str | None,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    rows = [row | ({} if score is None else {"score": n % 2}) for n, row in enumerate(mixed_replies(600))]
+    for row in rows:
+        row["confidence"] = row["confidence"] if confidence else None
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    words: dict[str, Any] = {"family": "item", "answers": ps.AnswerFormat(field=field)}
+    words |= {name: value for name, value in (("options", options), ("score", score)) if value is not None}
+    notes = taken(monkeypatch)
+    fast = outcome(tmp_path, **words, confidence_scale={"a": 1, "b": 100})
+    assert notes == [True]
+    assert_same(fast, read_by_records(monkeypatch, tmp_path, **words, confidence_scale={"a": 1, "b": 100}))
+    assert isinstance(fast, ps.Records)
+    assert fast.frame["confidence"].notna().sum() > (20 if field or confidence else -1)
+    assert fast.frame["status"].nunique() >= 6
+
+
+@pytest.mark.parametrize(
+    "fault", [{"gold": None}, {"gold": "none of these"}, {"options": {"A": "x", "B": "X"}}]
+)
+def test_a_fault_of_rows_that_are_alike_names_them_all(
+    fault: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = lines_of(60, options={"A": "red", "B": "blue", "C": "pink"})
+    rows = [row | (fault if n % 20 == 15 else {}) for n, row in enumerate(rows)]
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    words = NESTED_WORDS | {"options": "options"}
+    monkeypatch.setattr(collect, "read_whole", None)
+    with pytest.raises(TypeError):  # as nothing but columns reads it
+        ps.read_runs(tmp_path, **words)
+    monkeypatch.undo()
+    wanted = read_by_records(monkeypatch, tmp_path, **words)
+    assert isinstance(wanted, PairstatsError)
+    with monkeypatch.context() as patch:
+        patch.setattr(written, "STREAM_BYTES", 0)
+        with pytest.raises(PairstatsError) as raised:
+            written.write_runs(tmp_path, tmp_path / "b.parquet", workers=1, **words)
+    assert str(raised.value) == str(wanted)
+    assert "a.jsonl:16" in str(wanted) or "'X'" in str(wanted)
+
+
+def test_options_that_are_equal_and_not_the_same_are_told_apart() -> None:
+    """1, 1.0 and True are equal in Python, and True is another text."""
+    texts: list[Any] = [1, True, 1.0, "1", "true"]
+    drafts = [
+        Draft(0, f"a:{n}", "", {"status": "answered", "response": "A", "gold": "A", "options": {"A": text}}, {}, {})
+        for n, text in enumerate(texts)
+    ]  # fmt: skip
+    replies.rescore(drafts, ps.AnswerFormat(field=None), keep_score=False)
+    assert [draft.fields["answer"] for draft in drafts] == ["1", "true", "1", "1", "true"]
+    assert {draft.fields["score"] for draft in drafts} == {1.0}
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_lines_of_one_file_in_several_tasks(
     end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -373,6 +462,19 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert len(two) == 180
 
 
+def test_of_faults_in_several_processes_the_first_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This process comes to its own files before others have started."""
+    for place, name in enumerate("abcd"):
+        rows = [row | {"model": name + row["model"]} for row in lines_of(20)]
+        rows = [row | {"gold": "nothing" if place < 2 else "A"} for row in rows]
+        (tmp_path / f"{name}.jsonl").write_bytes(as_lines(rows))
+    monkeypatch.setattr(written, "STREAM_BYTES", 0)
+    with pytest.raises(PairstatsError, match=r"The key of a.jsonl:1 must be"):
+        written.write_runs(tmp_path, tmp_path / "out.parquet", workers=2, **NESTED_WORDS)
+
+
 def test_a_script_without_a_guard_is_not_run_again_by_processes(tmp_path: Path) -> None:
     """New processes of the spawn kind run the main module, which would read, and start processes, once more."""
     for name in "ab":
@@ -393,6 +495,21 @@ def test_workers_must_be_a_number(workers: Any, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("item,model,score\nq,m,1\n")
     with pytest.raises(PairstatsError, match="`workers` must be a positive whole number"):
         ps.read_runs(tmp_path, family="item", workers=workers)
+
+
+def test_processes_are_started_where_that_is_worth_their_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow reads flat tables on all cores by itself, so that half of the work with replies is left to share."""
+    (tmp_path / "a.jsonl").write_bytes(as_lines(lines_of(40)))
+    size = (tmp_path / "a.jsonl").stat().st_size
+    monkeypatch.setattr(workers, "_cores", lambda: 7)
+    for parallel_bytes, answers, wanted in ((0.6, True, 1), (0.4, True, 7), (0.4, False, 1)):
+        monkeypatch.setattr(workers, "PARALLEL_BYTES", parallel_bytes * size)
+        words = NESTED_WORDS if answers else {"family": "item"}
+        files, reading = collect.asked(tmp_path, words)
+        assert workers.number_of_workers(files, reading, None) == wanted
+        assert workers.number_of_workers(files, reading, 2) == 2
 
 
 def streamed(
@@ -574,9 +691,9 @@ def test_the_fast_parser_agrees_with_the_strict_one(text: bytes, monkeypatch: py
 
 
 MARKS = st.sampled_from(
-    ["answer", "Answer", "final", "the", "is", ":", " ", "  ", "\n", "correct", "not", "if", "\\boxed{", "B}",
-     "####", "#####", "A", "(B)", "choice", "option", "=", "**", "incorrect the correct final", "x" * 70, "\u0130",
-     "an\u017fwer"]
+    ["answer", "Answer", "final", "the", "no", "wrong", "unless", "whether", "is", ":", " ", "  ", "\n", "correct",
+     "not", "if", "\\boxed{", "B}", "####", "#####", "A", "(B)", "choice", "option", "=", "**",
+     "incorrect the correct final", "x" * 70, "\u0130", "an\u017fwer"]
 )  # fmt: skip
 
 

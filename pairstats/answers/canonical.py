@@ -31,7 +31,7 @@ _WIDEST_PLAIN = 30  # decimal places shifted before a number is written with an 
 
 def storable(text: str) -> str:
     """Replace lone surrogates, which no UTF-8 file can hold."""
-    return _LONE_SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def native(value: Any) -> Any:
@@ -51,6 +51,8 @@ def canonical_text(value: Any, *, case_sensitive: bool) -> str | None:
         return canonical_number(value)
     if not isinstance(value, str):
         return None
+    if value.isascii():  # of which no letter has another form
+        return " ".join((value if case_sensitive else value.lower()).split()) or None
     text = unicodedata.normalize("NFD", storable(value).translate(_INVISIBLE))
     if not case_sensitive:
         text = unicodedata.normalize("NFD", text.casefold())

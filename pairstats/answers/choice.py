@@ -34,16 +34,26 @@ class Options:
         Upper-cased label to canonical option text; all None if the item's options are unknown.
     case_sensitive : bool
         Whether letter case counts in option texts.
+    first, joined : re.Pattern
+        What fits a label at a start, and a second label that is joined to it.
     """
 
     texts: dict[str, str | None]
     case_sensitive: bool
+    first: re.Pattern[str]
+    joined: re.Pattern[str]
 
     @classmethod
     def of(cls, options: Mapping[Any, Any] | None, *, case_sensitive: bool) -> Options:
         """Check an item's options; raises `PairstatsError` if labels or texts cannot be told apart."""
         if options is None:
             return _letters(case_sensitive)
+        if isinstance(options, dict) and {*map(type, options.keys()), *map(type, options.values())} == {str}:
+            return _of_texts(tuple(options.items()), case_sensitive)
+        return cls._checked(options, case_sensitive)
+
+    @classmethod
+    def _checked(cls, options: Mapping[Any, Any], case_sensitive: bool) -> Options:
         if not isinstance(options, Mapping) or not options:
             raise PairstatsError(
                 f"`options` must map labels to option texts, but got {options!r}. "
@@ -60,7 +70,7 @@ class Options:
                 "Mend the item, set case_sensitive=True if only letter case differs, "
                 "or leave `options` out to compare letters."
             )
-        return cls(texts, case_sensitive)
+        return cls(texts, case_sensitive, *_patterns(tuple(texts)))
 
     def label(self, written: str) -> str | None:
         """Return the label that this is up to letter case; None for look-alikes such as a Kelvin sign."""
@@ -83,7 +93,13 @@ class Options:
 
 @lru_cache(maxsize=2)
 def _letters(case_sensitive: bool) -> Options:
-    return Options(dict.fromkeys(ascii_uppercase), case_sensitive)
+    return Options(dict.fromkeys(ascii_uppercase), case_sensitive, *_patterns(tuple(ascii_uppercase)))
+
+
+@lru_cache(maxsize=1024)
+def _of_texts(options: tuple[tuple[str, str], ...], case_sensitive: bool) -> Options:
+    """Check the options of an item once, however many replies there are to it."""
+    return Options._checked(dict(options), case_sensitive)
 
 
 @lru_cache(maxsize=256)
@@ -106,13 +122,14 @@ def leading_label(text: str, options: Options, *, marked: bool = False) -> str |
     `marked` says that the line follows "the answer is": there a label may run on into the sentence
     unless it is also an English word.
     """
-    first, joined = _patterns(tuple(options.texts))
-    start = first.match(text)
+    if len(text) == 1 and text.isascii() and text.isalnum():
+        return options.label(text)
+    start = options.first.match(text)
     label = None if start is None else options.label(start["label"])
     if start is None or label is None:
         return None
     rest = text[start.end() :]
-    second = joined.match(rest)
+    second = options.joined.match(rest)
     if second is not None and options.label(second["label"]) != label:
         return None
     if any(tail.match(rest) for tail in (_BARE_TAIL, _MARK_TAIL, _REASON_TAIL)):
@@ -134,8 +151,7 @@ def label_in_value(value: Any, options: Options, *, option_text: bool) -> str | 
     text = value if isinstance(value, str) else canonical_text(value, case_sensitive=True)
     if text is None:
         return None
-    first, _ = _patterns(tuple(options.texts))
-    start = first.match(text)
+    start = options.first.match(text)
     label = None if start is None else options.label(start["label"])
     if start is not None and label is not None:
         rest = text[start.end() :]
@@ -156,6 +172,8 @@ def label_in_text(text: str, options: Options, *, option_text: bool) -> str | No
     if settled:
         return label
     lines = [line for line in text.splitlines() if line.strip()]
+    if not option_text and not any(leading_label(line, options) for line in (lines[:1] + lines[-1:])):
+        return None  # of prose no line needs to be looked at
     starts = [leading_label(line, options) for line in lines]
     if len({start for start in starts if start}) == 1:
         if starts[0]:

@@ -20,7 +20,7 @@ from pairstats.answers.canonical import (
     read_number,
     storable,
 )
-from pairstats.answers.markers import last_claim, without_boxes, without_lead
+from pairstats.answers.markers import deciding_line, last_claim, without_boxes, without_lead
 from pairstats.errors import PairstatsError, one_of
 
 Kind = Literal["choice", "number", "text", "set", "instant", "json"]
@@ -32,6 +32,7 @@ SHORT = 200
 
 # Kinds whose canonical form recognises an answer; any prose would pass for a text or a set.
 _RECOGNISABLE = ("choice", "number", "instant")
+_UNSTATED = StatedConfidence()
 _WIDE = Context(prec=60, Emax=999_999, Emin=-999_999, traps=[])
 
 
@@ -156,11 +157,25 @@ class AnswerFormat:
         if said == "":
             return Parsed(None, storable(text), None, False, "empty")
         if said is None:
-            return _parsed(None, text, StatedConfidence())
+            return _parsed(None, text, _UNSTATED)
         record = None if self.field is None else scan.find_json(said, self.field)
         if record is not None:
             return self._read_record(record, known)
-        return _parsed(*self._read_plain(said, known), StatedConfidence())
+        return _parsed(*self._read_plain(said, known), _UNSTATED)
+
+    def deciding(self, text: str) -> str:
+        r"""Return what of a reply decides how it is read: `parse` finds in it what it finds in the reply.
+
+        Only `Parsed.raw` is another. It is the last line of a plain reply that states its answer there, and
+        else the whole reply.
+
+        Examples
+        --------
+        >>> AnswerFormat(field=None).deciding("The child is five.\nAnswer: B")
+        'Answer: B'
+        """
+        by_markers = self.kind in _RECOGNISABLE and self.field is None and self.pattern is None
+        return deciding_line(text) if by_markers else text
 
     def canonical(self, value: Any, options: Mapping[Any, Any] | None = None) -> str | None:
         """Write an answer or a key in its canonical form; None if it is no answer of this kind.
@@ -257,7 +272,7 @@ class AnswerFormat:
     def _read_record(self, record: dict[str, Any], known: choice.Options) -> Parsed:
         value = record[scan.key_of(record, str(self.field)) or ""]
         key = None if self.confidence is None else scan.key_of(record, self.confidence)
-        stated = StatedConfidence() if key is None else parse_confidence(record[key])
+        stated = _UNSTATED if key is None else parse_confidence(record[key])
         raw = value if isinstance(value, str) else structured.as_text(value)
         return _parsed(self._canonical(value, known, self.option_text), raw, stated)
 

@@ -42,6 +42,8 @@ def strip_reasoning(text: str) -> str | None:
     >>> strip_reasoning("<think>B? No.") is None
     True
     """
+    if "<" not in text:
+        return text.strip()
     said: list[str] = []
     since, reasoning = 0, False
     for tag in _TAG.finditer(text):
@@ -60,6 +62,8 @@ def strip_reasoning(text: str) -> str | None:
 
 def unfenced(text: str) -> str:
     """Return the content of a reply that is one code fence, or else the reply itself."""
+    if "```" not in text:
+        return text
     fence = _FENCED.fullmatch(text)
     return fence[1].strip() if fence and "```" not in fence[1] else text
 

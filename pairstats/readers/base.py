@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +17,18 @@ import zstandard
 
 from pairstats.errors import ReadError
 
-_DAMAGED = (EOFError, OSError, zlib.error, zstandard.ZstdError)
+DAMAGED = (EOFError, OSError, zlib.error, zstandard.ZstdError)
 """What a truncated or corrupted compressed file raises."""
 
 HEAD_BYTES = 1 << 16
-LARGEST_WHOLE = 1 << 29
-"""Bytes of a document that is parsed as a whole, which takes several times as much memory."""
+LARGEST_WHOLE = 1 << 27
+"""Bytes of what is parsed as a whole (one record, or a document that is no list of records): it takes several
+times as much memory."""
+MOST_UNPACKED = 1 << 34
+"""Bytes of a packed file or archive after unpacking, where they must lie on disk."""
+CHUNK = 1 << 20
+"""Bytes that are read or unpacked together."""
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstandard"}
 LONGEST_LINE = 1 << 28
 """Bytes; a longer line is refused with its number instead of filling the memory."""
 
@@ -134,23 +141,45 @@ class RunFile:
         try:
             with self.open() as stream:
                 return stream.read(HEAD_BYTES)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise ReadError(f"{self.shown} cannot be opened: {error}. Is the file whole?") from error
+
+    @cached_property
+    def packed(self) -> str:
+        """How the file is compressed, by content, not by name; empty where it is not."""
+        with self.path.open("rb") as stream:
+            magic = stream.read(4)
+        return next((name for start, name in _PACKED.items() if magic.startswith(start)), "")
 
     def open(self) -> IO[bytes]:
         """Open for reading bytes; gzip and zstandard are undone by content, not by name."""
         if self.span is not None:  # of a file that is not compressed
             return io.BytesIO(self._spanned())
-        stream = self.path.open("rb")
-        magic = stream.read(4)
-        stream.seek(0)
-        if magic[:2] == b"\x1f\x8b":
-            stream.close()  # `GzipFile` closes only what it opened itself
+        if self.packed == "gzip":
             return gzip.GzipFile(self.path)  # type: ignore[return-value]
-        if magic == b"\x28\xb5\x2f\xfd":
+        stream = self.path.open("rb")
+        if self.packed == "zstandard":
             reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
             return io.BufferedReader(reader)
         return stream
+
+    def open_seekable(self) -> IO[bytes]:
+        """Open for reading bytes at any place; of a packed file, a copy on disk that is gone when it is closed."""
+        stream = self.open()
+        if not self.packed:
+            return stream
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        with stream:
+            try:
+                while chunk := stream.read(CHUNK):
+                    copy.write(chunk)
+                    if copy.tell() > MOST_UNPACKED:
+                        raise ReadError(
+                            f"{self.shown} would unpack to more than {MOST_UNPACKED >> 30} GiB. Unpack it by hand."
+                        )
+            except DAMAGED as error:
+                raise ReadError(f"{self.shown} ends too early or is damaged: {error}.") from error
+        return copy
 
     @property
     def lines_before(self) -> int:
@@ -174,24 +203,24 @@ class RunFile:
                     "larger when unpacked. Export it as JSON Lines (or as the platform streams it), or split it."
                 )
             return content
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise ReadError(f"{self.shown} ends too early or is damaged: {error}.") from error
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
+    def lines(self, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
         """Yield line number (from 1) and bytes of every line that is not blank."""
         try:
             with self.open() as stream:
                 number = self.lines_before
-                while line := stream.readline(LONGEST_LINE):
+                while line := stream.readline(longest):
                     number += 1
-                    if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                    if len(line) == longest and not line.endswith(b"\n"):
                         raise ReadError(
-                            f"{self.shown}:{number} is longer than {LONGEST_LINE >> 20} MiB. "
+                            f"{self.shown}:{number} is longer than {longest >> 20} MiB. "
                             "A run file has one record a line; split or reformat it."
                         )
                     if line.strip():
                         yield number, line
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise ReadError(
                 f"{self.shown} ends too early or is damaged after line {number}: {error}."
             ) from error

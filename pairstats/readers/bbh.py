@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
-from pairstats.readers.outline import document
+from pairstats.readers.documents import open_object
 from pairstats.readers.rowlog import RowLog, keys
 from pairstats.readers.sheets import Row
 
+_OUTPUTS = ("outputs",)
+
 
 def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Row | LeftOut]]:
-    for number, row in enumerate(document(file)["outputs"], start=1):
-        yield f"outputs.{number}", row
+    for number, row in open_object(file, _OUTPUTS).listed(_OUTPUTS):
+        yield f"outputs.{number + 1}", row
 
 
 def _prepared(row: Row) -> Row:

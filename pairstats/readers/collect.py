@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from inspect import signature
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from pairstats import schema
 from pairstats.errors import PairstatsError, listed
-from pairstats.readers import pairing, scoring
+from pairstats.readers import pairing
 from pairstats.readers.base import Reader, ReadOptions
 from pairstats.readers.blocks import UnusualError
 from pairstats.readers.drafts import Tally, counted, ledger, left_out_frame
@@ -24,6 +25,7 @@ from pairstats.readers.parts import Part, join
 from pairstats.readers.pieces import gathered, tasks_of
 from pairstats.readers.progress import progress_of
 from pairstats.readers.reading import Reading
+from pairstats.readers.replies import Format
 from pairstats.readers.whole import read_whole
 from pairstats.readers.workers import number_of_workers, run
 from pairstats.records import Records
@@ -58,7 +60,7 @@ def read_runs(
     score: str | None = None,
     score_range: tuple[float, float] = (0.0, 1.0),
     filter: str | None = None,
-    answers: scoring.Format | None = None,
+    answers: Format | None = None,
     options: Path | None = None,
     items: Any = None,
     item_key: str | None = None,
@@ -215,10 +217,10 @@ def _read(
     files: Sequence[Given], reading: Reading, progress: bool | None, workers: int
 ) -> tuple[pa.Table, np.ndarray, list[Tally]]:
     """Read in pieces where that is certain to give the same rows, else record by record."""
-    try:
+    # What stopped the pieces is no part of what the user must see of the records.
+    with suppress(UnusualError, PairstatsError):
         return read_pieces(files, reading, progress, workers)
-    except (UnusualError, PairstatsError):
-        return read_whole(files, reading, progress)
+    return read_whole(files, reading, progress)
 
 
 def read_pieces(

@@ -13,9 +13,10 @@ from typing import Any
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.documents import open_object
 from pairstats.readers.drafts import MISSING, as_text
 from pairstats.readers.jsonlines import dig, real
-from pairstats.readers.outline import document, outline
+from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import Scores, content_id, first, present, score_of, state
 
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -27,6 +28,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 """Column of the format, and its names on disk (camel case) and in dumped objects (snake case)."""
 METRICS = ("metricsData", "metrics_data")
 CASES = ("testCases", "conversationalTestCases", "test_results")
+_NESTED = ("testRunData",)
 VERSIONS = {"testRunData": "latest test run", "testCases": "test run", "test_results": "EvaluationResult"}
 UNNAMED = re.compile(r"^test_case_\d+$")
 """Names that DeepEval gives by place to cases without one."""
@@ -48,12 +50,14 @@ class DeepEvalReader:
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a test case."""
-        whole = document(file)
-        run = whole["testRunData"] if isinstance(whole.get("testRunData"), dict) else whole
+        opened = open_object(file, *((*inside, key) for inside in ((), _NESTED) for key in CASES))
+        nested = isinstance(opened.head.get(_NESTED[0]), dict)
+        run = opened.head[_NESTED[0]] if nested else opened.head
         about = {key: run[key] for key in ("hyperparameters", "identifier") if key in run}
-        for key in CASES:
-            for number, case in enumerate(run.get(key) or [], start=1):
-                source = f"{file.shown}:{key}.{number}"
+        lists = {key: opened.listed((*_NESTED, key) if nested else (key,)) for key in CASES}
+        for key, cases in lists.items():
+            for number, case in cases:
+                source = f"{file.shown}:{key}.{number + 1}"
                 if isinstance(case, dict):
                     yield _record(source, {**about, **case}, options)
                 elif options.keep_going:

@@ -13,8 +13,10 @@ from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import RunFile
-from pairstats.readers.zipped import LARGEST_MEMBER, is_zip
+from pairstats.readers.zipped import is_zip
 
+LARGEST = 1 << 29
+"""Bytes of a workbook after unpacking."""
 _MARKS = (b"[Content_Types].xml", b"xl/", b"docProps/")
 _BROKEN = (
     zipfile.BadZipFile,
@@ -89,10 +91,8 @@ def _sheets(file: RunFile) -> dict[str, list[tuple[int, tuple[Any, ...]]]]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > LARGEST_MEMBER:
-            raise ReadError(
-                f"{file.shown} would unpack to more than {LARGEST_MEMBER >> 30} GiB. Save it as CSV."
-            )
+        if unpacked > LARGEST:
+            raise ReadError(f"{file.shown} would unpack to more than {LARGEST >> 20} MiB. Save it as CSV.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and extensions that hold no data
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)

@@ -13,11 +13,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.documents import Document, open_document
 from pairstats.readers.helm_entry import Entry, Json, fields_of, scores_of, variant_of
+from pairstats.readers.helm_index import Entries, Index, key_of
 from pairstats.readers.jsonlines import dig, parse
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import present
@@ -40,24 +41,10 @@ COMPANIONS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
     "description of the scenario": ("object", ("name", "description", "definition_path"), b""),
 }
 _ORDER = (STATS, STATE, PREDICTIONS)
+_LIST: dict[str, tuple[str, ...]] = {STATS: (), STATE: ("request_states",), PREDICTIONS: ()}
+"""Where the list of instances lies in each."""
 _COMPRESSED = ("", ".gz", ".zst")
 _MODEL_ARGUMENT = re.compile(r"(?<=[:,])model(_deployment)?=[^,]*(,|$)")
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """What lies in a run's folder.
-
-    Attributes
-    ----------
-    spec : dict
-        ``run_spec.json``, empty where it is not there.
-    tables : dict of str to dict
-        Entries by file name and key; a key that occurs twice has several.
-    """
-
-    spec: Json
-    tables: dict[str, dict[str, list[Json]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +68,24 @@ class HelmReader:
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record an instance, perturbation and trial, from all files of the folder."""
-        folder = Folder(_spec(file), {})
+        opened: dict[str, Document] = {}
+        index = Index(_ORDER)
         for name in _ORDER:
             part = file if name == _kind(file) else _beside(file, name)
-            folder.tables[name] = {}
-            for place, entry in _entries(part, name) if part else ():
+            if part is None:
+                continue
+            document = opened[name] = open_document(part, _LIST[name])
+            _check_list(name, document)
+            for element in document.elements(_LIST[name]):
+                place = f"{document.file.shown}:{element.number}"
+                entry = parse(element.text, place)
                 if isinstance(entry, dict):
-                    folder.tables[name].setdefault(_key(name, entry), []).append(entry)
+                    index.add(name, _key(name, entry), element.start, len(element.text))
                 elif options.keep_going:
                     yield LeftOut(place, "not an object")
                 else:
                     raise ReadError(f"{place} must be an object, but is {str(entry)[:60]!r}.")
-        yield from _records(file, folder)
+        yield from _records(file, opened, index)
 
 
 READER = HelmReader()
@@ -150,66 +143,60 @@ def _clash(file: RunFile, spec: Json) -> str:
     return f"{SPEC} names the model {model!r} (taken), the folder {folder!r}"
 
 
-def _entries(file: RunFile, name: str) -> Iterator[tuple[str, Any]]:
-    content = parse(file.read_bytes(), file.shown)
-    entries = dig(content, "request_states") if name == STATE else content
-    if not isinstance(entries, list):
-        raise ReadError(f"{file.shown} must hold a list of instances, but holds {type(entries).__name__}.")
-    adapter = dig(content, "adapter_spec")
-    for number, entry in enumerate(entries):
-        if name == STATE and isinstance(entry, dict):
-            entry = {"adapter_spec": adapter, **entry}
-        yield f"{file.shown}:{number}", entry
+def _check_list(name: str, document: Document) -> None:
+    found = dig(document.head, "request_states") if name == STATE else document.head
+    if not isinstance(found, list):
+        raise ReadError(
+            f"{document.file.shown} must hold a list of instances, but holds {type(found).__name__}."
+        )
 
 
 def _key(name: str, entry: Json) -> str:
-    """Write instance, perturbation and trial as one text."""
     instance = entry.get("instance") if name == STATE else entry
-    item = dig(instance, "id" if name == STATE else "instance_id")
-    perturbation = dig(instance, "perturbation") or {}
-    return json.dumps([item, perturbation, entry.get("train_trial_index")], sort_keys=True)
+    return key_of(instance, "id" if name == STATE else "instance_id", entry.get("train_trial_index"))
 
 
-def _records(file: RunFile, folder: Folder) -> Iterator[Record | LeftOut]:
-    keys = dict.fromkeys(key for name in _ORDER for key in folder.tables[name])
-    doubtful = _several_settings(list(keys))
-    study = _study(folder.spec)
-    for key in keys:
-        item, perturbation, trial = json.loads(key)
-        found = {name: folder.tables[name].get(key, []) for name in _ORDER}
-        entry = Entry(found[STATS], found[STATE], found[PREDICTIONS])
-        setting = variant_of(perturbation, qualified=perturbation.get("name") in doubtful)
-        source = f"{file.shown}:{item}" + "".join(f":{part}" for part in (setting, trial) if part)
-        if not isinstance(item, str | int) or isinstance(item, bool):
-            raise ReadError(f"{source} must name its instance by text, but has {item!r}.")
-        twice = [name for name in (STATS, PREDICTIONS) if len(found[name]) > 1]
-        if twice:
-            raise ReadError(
-                f"{source} must occur once in {twice[0]}, but occurs {len(found[twice[0]])} times."
-            )
-        fields = {
-            "study": study,
-            "model": _model(folder.spec, entry),
-            "item": str(item),
-            "variant": setting or "base",
-            "repeat": 0 if trial is None else trial,
-            **fields_of(entry),
-        }
-        raw = {**entry.raw(), "perturbation": perturbation, "run_spec": folder.spec}
-        # A run that is repeated under the same name is another run: its times differ.
-        identity = digest(folder.spec, key, entry.raw())
-        yield Record(source, present(fields), scores_of(entry), raw, identity)
-        for number in range(1, len(entry.replies())):
-            yield LeftOut(f"{source}:completion {number}", "further completion, which HELM does not score")
+def _records(file: RunFile, opened: dict[str, Document], index: Index) -> Iterator[Record | LeftOut]:
+    """Put together what the files say of each key, in a second pass through them."""
+    spec, doubtful = _spec(file), index.several_settings()
+    adapter = dig(opened[STATE].head, "adapter_spec") if STATE in opened else None
+
+    def finished(name: str, entry: Json) -> Json:
+        return {"adapter_spec": adapter, **entry} if name == STATE else entry
+
+    with Entries(opened) as entries:
+        for group in index.groups():
+            yield from _record(file, spec, doubtful, entries.fetch(group, finished))
 
 
-def _several_settings(keys: list[str]) -> set[str]:
-    """Names of perturbations that occur with several settings, which their variants must tell apart."""
-    settings: dict[str, set[str]] = {}
-    for key in keys:
-        perturbation = json.loads(key)[1]
-        settings.setdefault(perturbation.get("name", ""), set()).add(json.dumps(perturbation, sort_keys=True))
-    return {name for name, found in settings.items() if len(found) > 1}
+def _record(
+    file: RunFile, spec: Json, doubtful: set[str], found: dict[str, list[Json]]
+) -> Iterator[Record | LeftOut]:
+    name, first = next((name, each[0]) for name, each in found.items() if each)
+    key = _key(name, first)
+    item, perturbation, trial = json.loads(key)
+    entry = Entry(found[STATS], found[STATE], found[PREDICTIONS])
+    setting = variant_of(perturbation, qualified=perturbation.get("name") in doubtful)
+    source = f"{file.shown}:{item}" + "".join(f":{part}" for part in (setting, trial) if part)
+    if not isinstance(item, str | int) or isinstance(item, bool):
+        raise ReadError(f"{source} must name its instance by text, but has {item!r}.")
+    twice = [name for name in (STATS, PREDICTIONS) if len(found[name]) > 1]
+    if twice:
+        raise ReadError(f"{source} must occur once in {twice[0]}, but occurs {len(found[twice[0]])} times.")
+    fields = {
+        "study": _study(spec),
+        "model": _model(spec, entry),
+        "item": str(item),
+        "variant": setting or "base",
+        "repeat": 0 if trial is None else trial,
+        **fields_of(entry),
+    }
+    raw = {**entry.raw(), "perturbation": perturbation, "run_spec": spec}
+    # A run that is repeated under the same name is another run: its times differ.
+    identity = digest(spec, key, entry.raw())
+    yield Record(source, present(fields), scores_of(entry), raw, identity)
+    for number in range(1, len(entry.replies())):
+        yield LeftOut(f"{source}:completion {number}", "further completion, which HELM does not score")
 
 
 def _study(spec: Json) -> str | None:

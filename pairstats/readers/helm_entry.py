@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pairstats.readers.jsonlines import dig, real, whole
@@ -26,7 +27,7 @@ _OF_FAMILIES = ("worst", "original")
 _NOT_SETTINGS = ("name", "robustness", "fairness", "computed_on")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """What the files of a run say of one instance, perturbation and trial.
 
@@ -60,6 +61,7 @@ class Entry:
         found = [each for each in completions if isinstance(each, dict)] if completions else []
         return sorted(found, key=lambda each: -(real(each.get("logprob")) or 0.0))
 
+    @cached_property
     def means(self) -> dict[str, float | None]:
         """Statistics by name, with the sub-split where a name occurs in several."""
         named = [stat for entry in self.stats for stat in entry.get("stats") or []]
@@ -79,7 +81,7 @@ class Entry:
         """Give what a dotted path of the user looks into."""
         shown = {key: value for key, value in self.prediction.items() if key not in ("stats", "perturbation")}
         state = {key: value for key, value in self.state.items() if key != "adapter_spec"}
-        return {**shown, **state, "stats": {**(self.prediction.get("stats") or {}), **self.means()}}
+        return {**shown, **state, "stats": {**(self.prediction.get("stats") or {}), **self.means}}
 
 
 def variant_of(perturbation: Json, *, qualified: bool) -> str:
@@ -103,7 +105,7 @@ def scores_of(entry: Entry) -> dict[str, float | None]:
     """Scores by name: the means of the statistics that say something of the answer."""
     shown = entry.prediction.get("stats")
     found = {name: real(value) for name, value in shown.items()} if isinstance(shown, dict) else {}
-    found |= entry.means()
+    found |= entry.means
     return {name: value for name, value in found.items() if not NOT_SCORES.match(name)}
 
 
@@ -120,7 +122,7 @@ def fields_of(entry: Entry) -> Json:
         The answer is the text of the chosen option where there are options, else the reply without blanks
         around it, which is what HELM compares. ``max_prob``, a likelihood, is no stated confidence.
     """
-    means = entry.means()
+    means = entry.means
     text = _response(entry)
     status, reason = _status(entry, text, means)
     latency = means.get("inference_runtime")

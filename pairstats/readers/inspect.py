@@ -6,19 +6,32 @@ logs, and a statistics package should not install an evaluation framework.
 
 from __future__ import annotations
 
-import json
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pairstats.errors import ReadError
-from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.base import (
+    LARGEST_WHOLE,
+    Declined,
+    LeftOut,
+    ReadOptions,
+    Recognized,
+    Record,
+    RunFile,
+    digest,
+)
+from pairstats.readers.documents import Document, name_of, open_document
 from pairstats.readers.inspect_sample import fields_of, scores_of
-from pairstats.readers.zipped import Archive, is_zip
+from pairstats.readers.jsonlines import parse
+from pairstats.readers.zipped import Archive, Member, is_zip
 
 _HEADER = "header.json"
 _START = "_journal/start.json"
+_SAMPLES, _EVENTS = ("samples",), ("events",)
 _STATUS = re.compile(rb'"status"\s*:\s*"(started|success|cancelled|error)"')
 _EVAL = re.compile(rb'"eval"\s*:\s*\{')
 _TASK = re.compile(rb'"(task_id|run_id|task_file|task_version)"\s*:')
@@ -92,7 +105,7 @@ def _recognize_zip(file: RunFile) -> Recognized | Declined:
 def _log_of(archive: Archive) -> _Log:
     """Read the header, or the journal's start where the log was never finished."""
     member = _HEADER if _HEADER in archive else _START
-    header = _parse(archive.read(member), f"{archive.shown}:{member}")
+    header = parse(archive.read(member), f"{archive.shown}:{member}")
     return _log(archive.shown, header)
 
 
@@ -101,14 +114,6 @@ def _log(shown: str, header: Any) -> _Log:
         raise ReadError(f"{shown} must have an object 'eval' in its header. It is no whole Inspect log.")
     completed = (header.get("results") or {}).get("completed_samples") or 0
     return _Log(shown, header["eval"], str(header.get("status") or "started"), int(completed))
-
-
-def _parse(content: bytes, where: str) -> Any:
-    try:
-        # `json` takes the bare NaN and Infinity tokens that Inspect writes; they become null later, counted.
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ReadError(f"{where} is not valid JSON: {error}. Is the file whole?") from error
 
 
 def _read_zip(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
@@ -134,35 +139,70 @@ def _zip_samples(archive: Archive, options: ReadOptions) -> Iterator[tuple[str, 
             yield where, LeftOut(where, "written again later in the same log")
             continue
         try:
-            yield where, _parse(archive.read(member), where)
+            yield where, _sample(archive, member, where)
         except ReadError as error:
             if not options.keep_going:
                 raise
             yield where, LeftOut(where, str(error))
 
 
+def _sample(archive: Archive, member: Member, where: str) -> Any:
+    """Read one sample; of one that is larger than can be held, all but its events."""
+    if member.unpacked <= LARGEST_WHOLE:
+        return parse(archive.read(member), where)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "sample.json")
+        with place.open("wb") as target:
+            target.writelines(archive.chunks(member))
+        opened = open_document(RunFile(place, where), _EVENTS)
+        opened.check(_EVENTS)
+    if not isinstance(opened.head, dict):
+        return opened.head
+    return {**opened.head, "events": _NotHeld(where)}
+
+
+class _NotHeld(Mapping[str, Any]):
+    """Events of a sample that is too large: whoever asks for them is told so."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def _refuse(self, *_: object) -> Any:
+        raise ReadError(
+            f"{self._where} must have at most {LARGEST_WHOLE >> 20} MiB for a path into its events, but has more."
+        )
+
+    __getitem__ = __iter__ = __len__ = __contains__ = __str__ = __repr__ = _refuse
+
+    def __bool__(self) -> bool:
+        return False
+
+
 def _read_json(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
-    document = _parse(file.read_bytes(), file.shown)
-    log = _log(file.shown, document)
-    samples = document.get("samples") or []
+    opened = open_document(file, _SAMPLES)
+    log = _log(file.shown, opened.head)
+    samples = opened.head.get("samples") or []
     if not isinstance(samples, list):
         raise ReadError(f"{file.shown} must hold a list 'samples', but holds {type(samples).__name__}.")
-    yield from _samples(log, _json_samples(file.shown, samples), options)
+    yield from _samples(log, _json_samples(opened), options)
 
 
-def _json_samples(shown: str, samples: list[Any]) -> Iterator[tuple[str, Any]]:
-    last = {
-        (str(sample.get("id")), sample.get("epoch")): number
-        for number, sample in enumerate(samples)
-        if isinstance(sample, dict)
-    }
-    for number, sample in enumerate(samples):
-        where = f"{shown}:samples[{number}]"
-        if isinstance(sample, dict) and last[str(sample.get("id")), sample.get("epoch")] != number:
+def _json_samples(opened: Document) -> Iterator[tuple[str, Any]]:
+    """Yield every sample, in a second pass through the log: the first tells which are written again later."""
+    last: dict[tuple[str, Any], int] = {}
+    for number, sample in opened.values(_SAMPLES):
+        if isinstance(sample, dict):
+            last[_key(sample)] = number
+    for number, sample in opened.values(_SAMPLES):
+        where = name_of(opened.file, _SAMPLES, number)
+        if isinstance(sample, dict) and last[_key(sample)] != number:
             yield where, LeftOut(where, "written again later in the same log")
         else:
             yield where, sample
-        samples[number] = None  # what was read may be freed
+
+
+def _key(sample: Mapping[str, Any]) -> tuple[str, Any]:
+    return str(sample.get("id")), sample.get("epoch")
 
 
 def _samples(

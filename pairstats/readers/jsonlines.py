@@ -12,13 +12,19 @@ from typing import Any
 import msgspec
 
 from pairstats.errors import ReadError
-from pairstats.readers.base import LeftOut, RunFile
+from pairstats.readers.base import DAMAGED, LONGEST_LINE, LeftOut, RunFile
+from pairstats.readers.weight import check_weight
 
+LONGEST_PROBED, LONGEST_ALONE = 1 << 26, 1 << 24
+"""Bytes of a line that is looked at to recognize a file, and of one that is all there is: a longer one is no
+record, but a document on one line."""
 PROBED_LINES = 20
 """Lines that are looked at to recognize a file: a run may begin with a series of failures."""
 
 
-def objects(file: RunFile, *, keep_going: bool = False) -> Iterator[tuple[int, dict[str, Any] | LeftOut]]:
+def objects(
+    file: RunFile, *, keep_going: bool = False, longest: int = LONGEST_LINE
+) -> Iterator[tuple[int, dict[str, Any] | LeftOut]]:
     """Yield every line of a JSON Lines file as line number (from 1) and object.
 
     ``NaN`` and ``Infinity`` are accepted, as most writers emit them. Half a surrogate pair, which no file can
@@ -29,6 +35,8 @@ def objects(file: RunFile, *, keep_going: bool = False) -> Iterator[tuple[int, d
     file : RunFile
     keep_going : bool, default False
         Yield a `LeftOut` for a broken line, or for the lost rest of a damaged file, instead of raising.
+    longest : int
+        Bytes that a line may have.
 
     Raises
     ------
@@ -37,7 +45,7 @@ def objects(file: RunFile, *, keep_going: bool = False) -> Iterator[tuple[int, d
     """
     number = 0
     try:
-        for number, line in file.lines():
+        for number, line in file.lines(longest):
             try:
                 yield number, parse_object(line, f"{file.shown}:{number}")
             except ReadError as error:
@@ -74,6 +82,7 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
 
 def parse(text: bytes, where: str) -> Any:
     """Parse one JSON value; every way in which that can fail is a `ReadError` that names `where`."""
+    check_weight(text, where)
     value = _quickly(text)
     if value is not None:
         return value
@@ -97,7 +106,7 @@ def _quickly(text: bytes) -> Any:
     The fast parser keeps the last of two equal keys without a word. That shows where the text holds the mark
     ``":`` more often than the value does when it is written again.
     """
-    if any(mark in text for mark in _SPACED) and _SPACED_COLON.search(text):
+    if _SPACED_COLON.search(text):
         return None
     try:
         value = _DECODER.decode(text)
@@ -108,7 +117,6 @@ def _quickly(text: bytes) -> Any:
 
 
 _DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
-_SPACED = (b'" ', b'"\n', b'"\t', b'"\r')
 _SPACED_COLON = re.compile(rb'"[ \t\r\n]+:')
 
 
@@ -192,7 +200,9 @@ def first_objects(file: RunFile, limit: int = PROBED_LINES) -> list[dict[str, An
     try:
         if not file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
             return found
-        for count, (_, value) in enumerate(objects(file, keep_going=True), start=1):
+        if _is_long_and_alone(file):
+            return found
+        for count, (_, value) in enumerate(objects(file, keep_going=True, longest=LONGEST_PROBED), start=1):
             if isinstance(value, dict):
                 found.append(value)
             if count >= limit:
@@ -200,6 +210,15 @@ def first_objects(file: RunFile, limit: int = PROBED_LINES) -> list[dict[str, An
     except zlib.error as error:
         raise damaged(file, error) from error
     return found
+
+
+def _is_long_and_alone(file: RunFile) -> bool:
+    try:
+        with file.open() as stream:
+            first = stream.readline(LONGEST_ALONE)
+            return len(first) == LONGEST_ALONE and not stream.readline(LONGEST_PROBED).endswith(b"\n")
+    except DAMAGED:
+        return False  # which is told where the lines are read
 
 
 def damaged(file: RunFile, error: Exception) -> ReadError:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile
+from pairstats.readers.documents import open_object
 from pairstats.readers.kaggle_run import (
     STATE,
     fields_of,
@@ -36,6 +37,7 @@ Json = dict[str, Any]
 
 RUN_NAME = re.compile(r"\.run\.json(\.gz|\.zst)?$")
 BY_ITEM = "run_param_id_"
+_SUBRUNS = ("subruns",)
 _DEEPEST = 50
 """Levels of subruns; deeper ones are refused."""
 _COMPANIONS: dict[str, tuple[str, ...]] = {
@@ -55,13 +57,13 @@ class Beside:
         Item by the run's identity.
     files : dict of str to str
         File name by the run's identity.
-    stubs : dict of tuple to list of dict
-        Whole runs by what a merged file keeps of them.
+    stubs : dict of tuple to list of pathlib.Path
+        Files of whole runs by what a merged file keeps of them.
     """
 
     items: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    stubs: dict[tuple[Any, ...], list[Json]] = field(default_factory=dict)
+    stubs: dict[tuple[Any, ...], list[Path]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,15 @@ class KaggleReader:
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield the file's run and its subruns, except those that only sum up others."""
-        run = document(file)
-        beside = _beside(file) if subruns_of(run) else Beside()
+        opened = open_object(file, _SUBRUNS)
+        opened.check(_SUBRUNS)
+        run, inner = (
+            opened.head,
+            _Inner(opened.counts[_SUBRUNS], (each for _, each in opened.values(_SUBRUNS))),
+        )
+        beside = _beside(file) if inner.times else Beside()
         item = item_in_name(file.path.name, run)
-        yield from _walk(file.shown, run, item, file.path.name, beside, options)
+        yield from _walk(file.shown, run, inner, item, file.path.name, beside, options)
 
 
 READER = KaggleReader()
@@ -104,13 +111,14 @@ def _is_kaggle(head: bytes) -> bool:
 
 def _recognized(file: RunFile) -> Recognized:
     try:
-        run = document(file)
+        opened = open_object(file, _SUBRUNS)
     except ReadError as error:
         return Recognized("run", note=str(error))
-    notes = [_item_note(file.path.name, run), _clash_note(file.shown, slug_of(run))]
+    run, inner = opened.head, opened.counts[_SUBRUNS]
+    notes = [_item_note(file.path.name, run, inner), _clash_note(file.shown, slug_of(run))]
     if "confidenceInterval" in str(run.get("results")):
         notes.append(_INTERVAL)
-    version = f"run with {len(subruns_of(run))} subruns" if subruns_of(run) else "run"
+    version = f"run with {inner} subruns" if inner else "run"
     return Recognized(version, note="; ".join(note for note in notes if note))
 
 
@@ -156,8 +164,8 @@ def item_in_name(name: str, run: Json) -> str | None:
     return stem[len(start) : -len(end)] if known else None
 
 
-def _item_note(name: str, run: Json) -> str:
-    if is_total(run):
+def _item_note(name: str, run: Json, inner: int) -> str:
+    if is_total(run, inner):
         return "a subrun's item is that of its own run file in this folder, where there is one"
     if item_in_name(name, run) is not None:
         return "item from the file name, the file itself does not hold it"
@@ -183,9 +191,22 @@ def _clash_note(shown: str, slug: str | None) -> str:
     return f"the folder is named {folder!r}, but the run is of {slug!r}, which holds"
 
 
+class _Inner(NamedTuple):
+    """Runs inside a run: how many there are, and one after the other."""
+
+    times: int
+    runs: Iterator[Any]
+
+
+def _inner(run: Any) -> _Inner:
+    found = subruns_of(run) if isinstance(run, dict) else []
+    return _Inner(len(found), iter(found))
+
+
 def _walk(
     source: str,
     run: Any,
+    inner: _Inner,
     item: str | None,
     run_file: str,
     beside: Beside,
@@ -201,20 +222,19 @@ def _walk(
             )
         yield LeftOut(source, "not a run")
         return
-    inner = subruns_of(run)
     if depth > _DEEPEST:
         raise ReadError(f"{source} must hold at most {_DEEPEST} levels of subruns, but holds more.")
-    if is_total(run):
+    if is_total(run, inner.times):
         state = "" if state_of(run) == "COMPLETED" else f", and ended as {state_of(run)}"
-        yield LeftOut(source, f"no run of its own: sums up {len(inner)} subruns{state}")
+        yield LeftOut(source, f"no run of its own: sums up {inner.times} subruns{state}")
     else:
         yield _record(source, run, item, run_file)
-    for number, subrun in enumerate(inner):
+    for number, subrun in enumerate(inner.runs):
         whole = _filled(subrun, beside)
         known = identity_of(whole) if isinstance(whole, dict) else ""
         yield from _walk(
-            f"{source}:subruns[{number}]", whole, beside.items.get(known), beside.files.get(known, ""),
-            beside, options, depth + 1,
+            f"{source}:subruns[{number}]", whole, _inner(whole), beside.items.get(known),
+            beside.files.get(known, ""), beside, options, depth + 1,
         )  # fmt: skip
 
 
@@ -239,17 +259,19 @@ def _beside(file: RunFile) -> Beside:
         if path == file.path or not path.is_file() or not RUN_NAME.search(path.name):
             continue
         try:
-            run = document(RunFile(path, path.name))
+            opened = open_object(RunFile(path, path.name), _SUBRUNS)
+            run = opened.head
+            opened.check(_SUBRUNS)
         except ReadError:
             continue
-        if is_total(run):
+        if is_total(run, opened.counts[_SUBRUNS]):
             continue
         identity, item = identity_of(run), item_in_name(path.name, run)
         if identity:
             found.files[identity] = path.name
             if item is not None:
                 found.items[identity] = item
-        found.stubs.setdefault(_stub(run), []).append(run)
+        found.stubs.setdefault(_stub(run), []).append(path)
     return found
 
 
@@ -262,5 +284,5 @@ def _filled(subrun: Any, beside: Beside) -> Any:
     """Give the whole run that a merged file's stub stands for, if one file beside it, and only one, fits."""
     if not isinstance(subrun, dict) or "conversations" in subrun or not subrun.get("pyRunId"):
         return subrun
-    whole = beside.stubs.get(_stub(subrun), [])
-    return whole[0] if len(whole) == 1 else subrun
+    files = beside.stubs.get(_stub(subrun), [])
+    return document(RunFile(files[0], files[0].name)) if len(files) == 1 else subrun

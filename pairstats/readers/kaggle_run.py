@@ -54,9 +54,9 @@ def subruns_of(run: Json) -> list[Any]:
     return inner if isinstance(inner, list) else []
 
 
-def is_total(run: Json) -> bool:
-    """Whether a run only sums up its subruns: no model replied in it."""
-    return bool(subruns_of(run)) and not any(_replies(run))
+def is_total(run: Json, inner: int) -> bool:
+    """Whether a run only sums up its subruns, of which there are so many: no model replied in it."""
+    return inner > 0 and not any(_replies(run))
 
 
 def identity_of(run: Json) -> str:

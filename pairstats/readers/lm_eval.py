@@ -50,7 +50,7 @@ TELLS_OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """Names of document fields that say, or may say, that several documents are copies of one question."""
-OWN_FAMILY = "each document is a family of its own unless family= says otherwise"
+OWN_FAMILY = 'each document is a family of its own (as family="item" says) unless family= says otherwise'
 
 
 @dataclass(frozen=True, slots=True)

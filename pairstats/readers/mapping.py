@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from pairstats import schema
-from pairstats.errors import PairingError, PairstatsError, listed
+from pairstats.errors import PairingError, PairstatsError, listed, nearest
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text
 from pairstats.readers.items import ItemTable
 
@@ -219,8 +218,7 @@ def resolve(column: str, path: Path, drafts: Sequence[Draft], context: Context) 
 
 def _nearest(name: str, context: Context, scores: Sequence[str]) -> str:
     known = [*paths_of(context.tallies), *(context.items.columns if context.items else ()), *scores]
-    near = get_close_matches(name, known, n=1, cutoff=0.8)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return nearest(name, known)
 
 
 def _candidate(column: str, name: str, draft: Draft, context: Context) -> Any:

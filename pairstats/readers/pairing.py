@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pairstats import schema
-from pairstats.errors import PairingError, listed
+from pairstats.errors import PairingError, counted, listed
 from pairstats.readers.differing import PROBED_KEYS, PROBED_RECORDS, suggestion
 from pairstats.readers.drafts import Draft, Tally, as_text, leave_out
 from pairstats.readers.items import ItemTable
@@ -23,13 +23,15 @@ MOST_REPEATS = 1 << 15
 CONTENT = ("status", "response", "answer", "gold", "score")
 
 
-def exclude_items(drafts: Sequence[Draft], patterns: Sequence[str], tallies: list[Tally]) -> list[Draft]:
-    """Leave out, and count, the records whose item fits a pattern; an idle pattern is noted."""
+def exclude_items(
+    drafts: Sequence[Draft], patterns: Sequence[str], tallies: list[Tally]
+) -> tuple[list[Draft], list[str]]:
+    """Leave out, and count, the records whose item fits a pattern; gives the others, and the idle patterns."""
     if not patterns:
-        return list(drafts)
+        return list(drafts), []
     fits, why = fitting(dict.fromkeys(str(draft.fields["item"]) for draft in drafts), patterns)
-    note_idle([pattern for pattern in patterns if pattern not in fits], tallies)
-    return leave_out(((draft, why.get(str(draft.fields["item"]))) for draft in drafts), tallies)
+    kept = leave_out(((draft, why.get(str(draft.fields["item"]))) for draft in drafts), tallies)
+    return kept, [pattern for pattern in patterns if pattern not in fits]
 
 
 def fitting(items: Iterable[str], patterns: Sequence[str]) -> tuple[frozenset[str], dict[str, str]]:
@@ -43,9 +45,13 @@ def fitting(items: Iterable[str], patterns: Sequence[str]) -> tuple[frozenset[st
     return frozenset(fits), why
 
 
-def note_idle(patterns: Sequence[str], tallies: list[Tally]) -> None:
-    """Note the patterns that fit no item."""
-    tallies[0].notes += [f"exclude {pattern!r} fits no item" for pattern in dict.fromkeys(patterns)]
+def note_idle(patterns: Sequence[str], tallies: list[Tally], planned: Iterable[str] = ()) -> None:
+    """Note the patterns that fit no item of a record, and how many planned ones they fit."""
+    planned = list(planned)
+    for pattern in dict.fromkeys(patterns):
+        n = sum(fnmatch.fnmatchcase(item, pattern) for item in planned)
+        what = f"{counted(n, 'planned item')} without a record" if n else "no item"
+        tallies[0].notes.append(f"exclude {pattern!r} fits {what}")
 
 
 def map_item(drafts: Sequence[Draft], path: Path | None, context: Context) -> None:

@@ -14,7 +14,7 @@ from pairstats import schema
 from pairstats.readers.blocks import EXACT, UnusualError, by_word
 from pairstats.readers.drafts import Tally, as_text
 from pairstats.readers.pairing import CONTENT, note_idle
-from pairstats.readers.scoring import RESCORED
+from pairstats.readers.replies import RESCORED
 
 _TYPES = {
     c.name: pa.string() if pa.types.is_dictionary(c.type) else pa.int64() if c.name == "repeat" else c.type

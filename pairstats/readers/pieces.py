@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from threading import Thread
 
 from pairstats import schema
-from pairstats.readers import pairing, scoring
+from pairstats.readers import confidence, pairing, replies, scoring
 from pairstats.readers.assemble import to_part
 from pairstats.readers.base import HEAD_BYTES, LeftOut, Reader, Recognized, RunFile
 from pairstats.readers.blocks import UnusualError
 from pairstats.readers.drafts import Draft, Tally
 from pairstats.readers.files import TABLES, Given, recognize
-from pairstats.readers.flat import Layout, flat_form, flat_parts, layout_of
+from pairstats.readers.flat import flat_form, flat_parts
+from pairstats.readers.layout import Layout, layout_of
 from pairstats.readers.mapping import OF_THE_ITEM, Context, NowhereError
 from pairstats.readers.parts import Part
 from pairstats.readers.reading import Reading
@@ -24,7 +24,8 @@ from pairstats.readers.whole import draft_of, guarded
 SPAN_BYTES = 1 << 24
 """Bytes of lines that are a task of their own, where a file is several."""
 CHUNK = 20_000
-"""Records that are held as objects at a time."""
+CHUNK_BYTES = 1 << 25
+"""Records that are held as objects at a time, and characters in them."""
 
 Sink = Callable[[Part], Part]
 """What becomes of a part as soon as it is read: it stays in memory, or is laid on disk."""
@@ -198,20 +199,37 @@ def _read_records(piece: Piece, task: Task, reader: Reader, reading: Reading, si
     tally = piece.tally
     tally.sha256 = task.given.file.sha256
     piece.stages = [[], [], []]
-    records = guarded(task.given, reader, reading.options)
-    while chunk := list(islice(records, CHUNK)):
-        drafts = []
-        for record in chunk:
-            tally.records += 1
-            if isinstance(record, LeftOut):
-                piece.stages[0].append((record.source, record.reason))
-            else:
-                drafts.append(draft_of(record, task.given, reading.names, tally, 0))
-        if drafts:
-            try:
-                piece.parts.append(sink(_part(drafts, reading, tally, piece)))
-            except NowhereError as error:
-                raise UnusualError(str(error)) from error
+    for drafts in _chunks(task, reader, reading, piece, piece.stages[0]):
+        try:
+            piece.parts.append(sink(_part(drafts, reading, tally, piece)))
+        except NowhereError as error:
+            raise UnusualError(str(error)) from error
+
+
+def _chunks(
+    task: Task, reader: Reader, reading: Reading, piece: Piece, left_out: list[tuple[str, str]]
+) -> Iterator[list[Draft]]:
+    """Yield drafts, so many at a time as may be held; what a record is made of is let go at once."""
+    drafts: list[Draft] = []
+    size = 0
+    for record in guarded(task.given, reader, reading.options):
+        piece.tally.records += 1
+        if isinstance(record, LeftOut):
+            left_out.append((record.source, record.reason))
+            continue
+        drafts.append(draft_of(record, task.given, reading.names, piece.tally, 0))
+        size += _length(drafts[-1])
+        if len(drafts) >= CHUNK or size >= CHUNK_BYTES:
+            yield drafts
+            drafts, size = [], 0
+    if drafts:
+        yield drafts
+
+
+def _length(draft: Draft) -> int:
+    """Characters of a draft's texts, and of what stands for other values."""
+    values = (*draft.fields.values(), *draft.found.values())
+    return sum(len(value if isinstance(value, str) else repr(value)) for value in values)
 
 
 def _part(drafts: list[Draft], reading: Reading, tally: Tally, piece: Piece) -> Part:
@@ -229,10 +247,10 @@ def _part(drafts: list[Draft], reading: Reading, tally: Tally, piece: Piece) -> 
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )
     if reading.answers is not None:
-        scoring.rescore(drafts, reading.answers, keep_score=reading.score is not None)
+        replies.rescore(drafts, reading.answers, keep_score=reading.score is not None)
     if reading.options.keep_going and _some_outside(drafts, reading.score_range):
         raise UnusualError("scores to leave out")
-    scoring.scale_confidence(drafts, reading.confidence_scale, tallies)
+    confidence.scale_confidence(drafts, reading.confidence_scale, tallies)
     assert piece.stages is not None
     piece.stages[2] += tally.left_out
     tally.left_out.clear()

@@ -12,7 +12,6 @@ Source: promptfoo 0.121 and 0.123, results version 3; the table of versions 1 an
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,20 +19,24 @@ from typing import Any
 from pairstats.errors import ReadError
 from pairstats.readers import promptfoo_csv
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.documents import Document, open_object
 from pairstats.readers.drafts import as_text
 from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
-from pairstats.readers.outline import document, outline
+from pairstats.readers.outline import outline
+from pairstats.readers.promptfoo_attempts import Attempts, failed, provider
 from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
-from pairstats.readers.rowlog import content_id, present
+from pairstats.readers.rowlog import present
 from pairstats.schema import ANSWERED
 
 Json = dict[str, Any]
 
 ROW_KEYS = frozenset({"testIdx", "promptIdx", "success", "namedScores"})
 VERDICT = "success"
-PASSED, FAILED, ERRORED = 0, 1, 2
-"""Values of ``failureReason``."""
+_LISTS = tuple(
+    (*inside, *keys) for inside in ((), ("results",)) for keys in (("results",), ("table", "body"))
+)
+"""Where results may lie: of the command line they are one level deeper than of the library."""
 CSV_NOTE = "a CSV keeps neither tokens, cost, latency nor error messages, and scores to two decimals"
 
 
@@ -76,13 +79,18 @@ class PromptfooReader:
         return Declined("no object with 'evalId' and 'results', and no line with 'testIdx' and 'promptIdx'")
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
-        """Yield one record a result; superseded attempts are left out."""
-        results: list[tuple[str, Json]] = []
+        """Yield one record a result; superseded attempts are left out.
+
+        The results are read twice: what they say together comes first, and they may be more than the memory
+        holds.
+        """
+        attempts, scores = Attempts(), _Scores()
         for source, result in _results(file, options):
             if isinstance(result, LeftOut):
                 yield result
-            elif isinstance(result, dict) and isinstance(result.get("vars", {}), dict):
-                results.append((source, result))
+            elif _is_result(result):
+                attempts.add(result)
+                scores.add(result)
             elif options.keep_going:
                 yield LeftOut(source, "not a result")
             else:
@@ -90,52 +98,79 @@ class PromptfooReader:
                     f"{source} must be a result with 'vars', but is {str(result)[:60]!r}. Remove it, or pass "
                     "keep_going=True to leave such results out and count them."
                 )
-        names = _names_of_scores(result for _, result in results)
-        places = _places(results)
-        for number, (source, result) in enumerate(results):
-            if number in places:
-                yield _record(file, places[number], result, names)
-            else:
+        places, names = attempts.places(), scores.names()
+        again = ((source, result) for source, result in _results(file, options) if _is_result(result))
+        for number, (source, result) in enumerate(again):
+            repeat = int(places.repeat[number])
+            if repeat < 0:
                 yield LeftOut(source, "superseded attempt")
+            else:
+                place = Place(source, places.item(result), repeat, int(places.attempts[number]))
+                yield _record(file, place, result, names)
 
 
 READER = PromptfooReader()
 
 
+def _is_result(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("vars", {}), dict)
+
+
+def _opened(file: RunFile) -> Document:
+    return open_object(file, *_LISTS)
+
+
 def _recognized(file: RunFile) -> Recognized | Declined:
     try:
-        whole_file = document(file)
+        opened = _opened(file)
+        body = _body(opened.head)
+        if not isinstance(body.get("results"), list) and not isinstance(body.get("table"), dict):
+            return Declined("no list of results and no table in 'results'")
+        first: Any = next((each for _, each in _listed(opened)), {"vars": {}})
+        held = _number_of_results(opened)
     except ReadError as error:
         return Recognized("json", note=str(error), primary=VERDICT)
-    body = _body(whole_file)
-    if not isinstance(body.get("results"), list) and not isinstance(body.get("table"), dict):
-        return Declined("no list of results and no table in 'results'")
-    if any(not isinstance(each, dict) or "vars" not in each for each in _listed(body)[:1]):
+    if not isinstance(first, dict) or "vars" not in first:
         return Declined("results without 'vars'")
     counts = [whole(dig(body, "stats", name)) for name in ("successes", "failures", "errors")]
     counted = sum(count or 0 for count in counts)
-    lost = len(_listed(body)) != counted and any(counts)
+    lost = held != counted and any(counts)
     version = f"results version {body.get('version', 'unknown')}"
-    program = dig(whole_file, "metadata", "promptfooVersion")
-    note = f"its totals count {counted} results, but the file holds {len(_listed(body))}" if lost else ""
+    program = dig(opened.head, "metadata", "promptfooVersion")
+    note = f"its totals count {counted} results, but the file holds {held}" if lost else ""
     return Recognized(f"{program}, {version}" if program else version, note=note, primary=VERDICT)
 
 
-def _body(whole_file: Json) -> Json:
+def _body(head: Json) -> Json:
     """Evaluation within a file: of the command line, or the summary that the library returns."""
-    inner = whole_file.get("results")
-    return inner if isinstance(inner, dict) else whole_file
+    inner = head.get("results")
+    return inner if isinstance(inner, dict) else head
 
 
-def _listed(body: Json) -> list[Any]:
-    results = body.get("results")
-    return results if isinstance(results, list) else list(_of_table(body["table"]))
+def _path(opened: Document, *keys: str) -> tuple[str, ...]:
+    """Path of a list of the evaluation."""
+    return keys if _body(opened.head) is opened.head else ("results", *keys)
 
 
-def _of_table(table: Json) -> Iterator[Json]:
+def _number_of_results(opened: Document) -> int:
+    if isinstance(_body(opened.head).get("results"), list):
+        return opened.counts[_path(opened, "results")]
+    return sum(1 for _ in _listed(opened))
+
+
+def _listed(opened: Document) -> Iterator[tuple[int, Any]]:
+    body = _body(opened.head)
+    if isinstance(body.get("results"), list):
+        return opened.values(_path(opened, "results"))
+    if not isinstance(dig(body, "table", "body"), list):
+        raise ReadError(f"{opened.file.shown} must hold results in a list or a table, but has neither.")
+    return enumerate(_of_table(body["table"], opened.values(_path(opened, "table", "body"))))
+
+
+def _of_table(table: Json, rows: Iterable[tuple[int, Any]]) -> Iterator[Json]:
     """Lay out the table of versions 1 and 2, one row a test and one output a prompt, as results."""
     prompts = table["head"]["prompts"]
-    for test, row in enumerate(table["body"]):
+    for test, row in rows:
         variables = dict(zip(table["head"]["vars"], row["vars"], strict=True))
         for number, output in enumerate(row["outputs"]):
             prompt = prompts[number]
@@ -168,92 +203,24 @@ def _results(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Any]]:
         for number, line in objects(file, keep_going=options.keep_going):
             yield f"{file.shown}:{number}", line
         return
-    for number, result in enumerate(_listed(_body(document(file)))):
+    for number, result in _listed(_opened(file)):
         yield f"{file.shown}:results[{number}]", result
 
 
-def _places(results: list[tuple[str, Json]]) -> dict[int, Place]:
-    """Number the results that become records: of a test that was tried again, the good ones or the last."""
-    attempts: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for number, (_, result) in enumerate(results):
-        where = (_test(result, number), _prompt(result))
-        attempts[where if "testIdx" in result else (number,)].append(number)
-    ambiguous = _ambiguous(result for _, result in results)
-    groups: dict[str, dict[int, list[int]]] = defaultdict(dict)
-    tried: dict[int, int] = {}
-    for group in attempts.values():
-        # Two good results in one place are two runs in one file: both are kept, to be told apart or refused.
-        kept = [number for number in group if not _failed(results[number][1])] or group[-1:]
-        result = results[kept[0]][1]
-        question = content_id(_prompt(result), _provider(result), _description(result), _content(result))
-        groups[question][_test(result, kept[0])] = kept
-        tried |= dict.fromkeys(kept, len(group) - len(kept) + 1)
-    return {
-        number: Place(results[number][0], _item(results[number][1], ambiguous), repeat, tried[number])
-        for tests in groups.values()
-        for repeat, test in enumerate(sorted(tests))
-        for number in tests[test]
-    }
-
-
-def _test(result: Json, number: int) -> int:
-    place = whole(result.get("testIdx"))
-    return number if place is None else place
-
-
-def _prompt(result: Json) -> Any:
-    """Which column of the evaluation: a prompt with a provider."""
-    place = whole(result.get("promptIdx"))
-    return dig(result, "prompt", "label") if place is None else place
-
-
-def _provider(result: Json) -> str | None:
-    provider = result.get("provider")
-    names = (dig(provider, "label"), dig(provider, "id"), provider)
-    return next((name for name in names if isinstance(name, str) and name), None)
-
-
-def _description(result: Json) -> str | None:
-    found = dig(result, "testCase", "description") or result.get("description")
-    return found if isinstance(found, str) and found else None
-
-
-def _content(result: Json) -> Json:
-    """Variables as text, since a CSV holds nothing else."""
-    return {name: as_text(value) for name, value in (result.get("vars") or {}).items()}
-
-
-def _ambiguous(results: Iterable[Json]) -> set[str]:
-    """Descriptions that several tests share, so that they name none of them."""
-    known: dict[str, set[str]] = defaultdict(set)
-    for result in results:
-        if name := _description(result):
-            known[name].add(content_id(_content(result)))
-    return {name for name, contents in known.items() if len(contents) > 1}
-
-
-def _item(result: Json, ambiguous: set[str]) -> str:
-    name = _description(result)
-    return content_id(_content(result)) if name is None or name in ambiguous else name
-
-
-def _failed(result: Json) -> bool:
-    """Whether the call itself failed; versions before ``failureReason`` tell it by an error without output."""
-    reason = result.get("failureReason")
-    if reason is not None:
-        return bool(reason == ERRORED)
-    return bool(result.get("error")) and dig(result, "response", "output") is None
-
-
-def _names_of_scores(results: Iterable[Json]) -> tuple[str, ...]:
+class _Scores:
     """Scores besides the named ones: the verdict where there are several, or where it is not just the score."""
-    differ, named = False, set[str]()
-    for result in results:
-        named |= set(result.get("namedScores") or ())
-        differ = differ or real(result.get("score")) != real(result.get("success"))
-    if named:
-        return (VERDICT,) if len(named) > 1 else ()
-    return ("score", VERDICT) if differ else ("score",)
+
+    def __init__(self) -> None:
+        self._differ, self._named = False, set[str]()
+
+    def add(self, result: Json) -> None:
+        self._named |= set(result.get("namedScores") or ())
+        self._differ = self._differ or real(result.get("score")) != real(result.get("success"))
+
+    def names(self) -> tuple[str, ...]:
+        if self._named:
+            return (VERDICT,) if len(self._named) > 1 else ()
+        return ("score", VERDICT) if self._differ else ("score",)
 
 
 def _scores(result: Json, names: tuple[str, ...]) -> dict[str, float | None]:
@@ -269,7 +236,7 @@ def _record(file: RunFile, place: Place, result: Json, names: tuple[str, ...]) -
     fields = {
         "item": place.item,
         "repeat": place.repeat,
-        "model": _provider(result),
+        "model": provider(result),
         "status": status,
         "reason": reason,
         "response": as_text(dig(response, "output")),
@@ -284,7 +251,7 @@ def _record(file: RunFile, place: Place, result: Json, names: tuple[str, ...]) -
 
 
 def _status(result: Json, response: Any) -> tuple[str, str | None]:
-    if _failed(result):
+    if failed(result):
         return "error", error_reason(str(result.get("error") or dig(response, "error") or ""), "unknown")
     if not isinstance(response, dict):
         return "error", "no_response"

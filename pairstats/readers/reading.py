@@ -8,7 +8,7 @@ from typing import Any
 
 from pairstats.readers.base import Reader, ReadOptions
 from pairstats.readers.mapping import Path, name_of
-from pairstats.readers.scoring import Format
+from pairstats.readers.replies import Format
 
 
 @dataclass(frozen=True, slots=True)

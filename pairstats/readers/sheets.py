@@ -9,7 +9,7 @@ import itertools
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TextIO
@@ -20,12 +20,16 @@ import pyarrow.parquet
 import zstandard
 
 from pairstats.errors import ReadError, listed
+from pairstats.readers.arrays import rows_of
 from pairstats.readers.base import LONGEST_LINE, LeftOut, RunFile
+from pairstats.readers.documents import open_document
 from pairstats.readers.excel import is_workbook, open_workbook
-from pairstats.readers.jsonlines import Broken, first_objects, objects, parse, parse_rows
+from pairstats.readers.jsonlines import Broken, first_objects, objects
 
 DELIMITERS = {",": "csv", "\t": "tsv", ";": "csv with semicolons", "|": "csv with bars"}
 SNIFFED_ROWS = 50
+BATCH_ROWS = 1000
+"""Rows of a Parquet file that are held at a time: each may be a whole conversation."""
 MOST_BAD = 0.05
 """Share of characters that may be no text where a file still is a table with some broken rows."""
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")
@@ -267,20 +271,18 @@ def _json_lines(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[]
 
 
 def _json_document(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
-    content = file.read_bytes()
-    try:
-        document = parse(content, file.shown)
-    except ReadError:
-        document = parse_rows(content)
-        if document is None:
-            raise
-    rows = document if isinstance(document, list) else _rows_of_columns(document, file.shown)
-    names = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+    opened = open_document(file, ())
+    if isinstance(opened.head, list):
+        names, rows = rows_of(opened)
+    else:
+        table = _rows_of_columns(opened.head, file.shown)
+        names = dict.fromkeys(name for row in table if isinstance(row, dict) for name in row)
+        rows = partial(iter, table)
     return list(names), partial(_array_rows, file.shown, rows, keep_going)
 
 
-def _array_rows(shown: str, rows: list[Any], keep_going: bool) -> Rows:
-    for number, row in enumerate(rows, start=1):
+def _array_rows(shown: str, rows: Callable[[], Iterable[Any]], keep_going: bool) -> Rows:
+    for number, row in enumerate(rows(), start=1):
         if isinstance(row, dict):
             yield number, row
             continue
@@ -315,14 +317,15 @@ def _rows_of_columns(document: Any, shown: str) -> list[Any]:
 
 
 def _arrow(file: RunFile, form: str) -> tuple[list[str], Callable[[], Rows]]:
-    source = pa.BufferReader(file.read_bytes())
+    source = pa.BufferReader(file.read_bytes()) if file.packed else pa.OSFile(str(file.path))
     try:
         if form == "parquet":
             parquet = pa.parquet.ParquetFile(source)
-            return list(parquet.schema_arrow.names), partial(_arrow_rows, file, parquet.iter_batches)
+            batches = partial(parquet.iter_batches, BATCH_ROWS)
+            return list(parquet.schema_arrow.names), partial(_arrow_rows, file, batches)
         arrow = pa.ipc.open_file(source)
-        batches = partial(map, arrow.get_batch, range(arrow.num_record_batches))
-        return list(arrow.schema.names), partial(_arrow_rows, file, batches)
+        blocks = partial(map, arrow.get_batch, range(arrow.num_record_batches))
+        return list(arrow.schema.names), partial(_arrow_rows, file, blocks)
     except (pa.ArrowException, OSError) as error:
         raise ReadError(f"{file.shown} is a damaged {form} file: {error}. Is it whole?") from error
 

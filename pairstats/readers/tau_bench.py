@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
+from pairstats.readers.documents import open_object
 from pairstats.readers.jsonlines import dig
-from pairstats.readers.outline import Outline, document
+from pairstats.readers.outline import Outline
 from pairstats.readers.rowlog import RowLog, first, keys, reply_or_unknown, score_of, sheet_rows
 from pairstats.readers.sheets import Row
 
@@ -26,6 +27,8 @@ ENDINGS: dict[str, tuple[str, str]] = {
 _FIRST = keys("tau-bench", ("task_id", "trial", "reward"), kinds=("array",))
 _SECOND = keys("tau2-bench", ("info", "tasks"), kinds=("object",), evidence=b'"agent_info"')
 
+_SIMULATIONS = ("simulations",)
+
 
 def _detect(file: RunFile, seen: Outline) -> str:
     return _FIRST(file, seen) or _SECOND(file, seen)
@@ -35,11 +38,12 @@ def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[int | str, Row 
     if file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         yield from sheet_rows(file, options)
         return
-    whole = document(file)
+    opened = open_object(file, _SIMULATIONS)
+    whole = opened.head
     model = dig(whole, "info", "agent_info", "llm")
     domain = dig(whole, "info", "environment_info", "domain_name")
-    for number, row in enumerate(whole.get("simulations") or [], start=1):
-        yield f"simulations.{number}", {**row, "model": model, "study": domain}
+    for number, row in opened.listed(_SIMULATIONS):
+        yield f"simulations.{number + 1}", {**row, "model": model, "study": domain}
 
 
 def _reply(row: Row) -> Any:

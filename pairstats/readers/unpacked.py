@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
-
-import zstandard
 
 from pairstats.errors import ReadError
 from pairstats.readers import store
-from pairstats.readers.base import RunFile
+from pairstats.readers.base import CHUNK, DAMAGED, MOST_UNPACKED, RunFile
 from pairstats.readers.excel import is_workbook
-from pairstats.readers.zipped import LARGEST_MEMBER, Archive, Member, check_ratio, is_zip
+from pairstats.readers.zipped import Archive, Member, check_ratio, is_zip
 
 MOST_MEMBERS = 100_000
-MOST_BYTES = 1 << 34
-"""Bytes of all members together, after unpacking."""
 _OF_INSPECT = ("header.json", "_journal/start.json")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-_CHUNK = 1 << 20
 
 
 def files_in(file: RunFile) -> list[RunFile] | None:
@@ -79,12 +71,12 @@ def _copy(file: RunFile, place: Path) -> None:
     part = place.with_name(place.name + ".part")
     try:
         with file.open() as source, part.open("wb") as target:
-            while chunk := source.read(_CHUNK):
+            while chunk := source.read(CHUNK):
                 written += len(chunk)
-                if written > LARGEST_MEMBER:
-                    raise ReadError(_too_large(file.shown, LARGEST_MEMBER))
+                if written > MOST_UNPACKED:
+                    raise ReadError(_too_large(file.shown, MOST_UNPACKED))
                 target.write(chunk)
-    except (EOFError, OSError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+    except DAMAGED as error:
         raise ReadError(f"{file.shown} ends too early or is damaged: {error}.") from error
     part.rename(place)
 
@@ -99,8 +91,8 @@ def _members(file: RunFile, archive: Archive) -> Iterator[RunFile]:
         raise ReadError(
             f"{file.shown} must hold at most {MOST_MEMBERS} files, but lists {len(members)}. Unpack it by hand."
         )
-    if sum(member.unpacked for member in members) > MOST_BYTES:
-        raise ReadError(_too_large(file.shown, MOST_BYTES))
+    if sum(member.unpacked for member in members) > MOST_UNPACKED:
+        raise ReadError(_too_large(file.shown, MOST_UNPACKED))
     places: dict[tuple[str, ...], Member] = {}
     for member in members:
         check_ratio(f"{file.shown}/{member.name}", member)
@@ -114,7 +106,7 @@ def _members(file: RunFile, archive: Archive) -> Iterator[RunFile]:
             place.parent.mkdir(parents=True, exist_ok=True)
             part = place.with_name(place.name + ".part")
             with part.open("wb") as target:
-                _write(archive, member, target)
+                target.writelines(archive.chunks(member))
             part.rename(place)
         yield RunFile(place, f"{file.shown}/{'/'.join(parts)}")
 
@@ -126,7 +118,3 @@ def _wanted(members: Iterable[Member]) -> Iterator[Member]:
         hidden = any(part.startswith(".") and part != ".." for part in parts) or parts[0] == "__MACOSX"
         if not member.name.endswith("/") and not hidden:
             yield member
-
-
-def _write(archive: Archive, member: Member, target: IO[bytes]) -> None:
-    target.write(archive.read(member))

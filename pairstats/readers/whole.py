@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pairstats.errors import ReadError, listed
-from pairstats.readers import assemble, pairing, requests, scoring
+from pairstats.readers import assemble, confidence, pairing, replies, requests, scoring
 from pairstats.readers.base import LeftOut, Reader, ReadOptions, Record, RunFile, digest
 from pairstats.readers.drafts import MISSING, Draft, Tally
 from pairstats.readers.files import Given, recognize, unforeseen
@@ -46,10 +46,10 @@ def read_whole(
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )
     if reading.answers is not None:
-        scoring.rescore(drafts, reading.answers, keep_score=reading.score is not None)
+        replies.rescore(drafts, reading.answers, keep_score=reading.score is not None)
     if reading.options.keep_going:
         drafts = scoring.leave_out_of_range(drafts, reading.score_range, tallies)
-    scoring.scale_confidence(drafts, reading.confidence_scale, tallies)
+    confidence.scale_confidence(drafts, reading.confidence_scale, tallies)
     drafts = pairing.merge_copies(drafts, tallies, partial(raws, files, reading))
     table = assemble.to_table(drafts, tallies, reading.score_range)
     return table, np.array([draft.file for draft in drafts], dtype=np.int64), tallies
@@ -58,8 +58,9 @@ def read_whole(
 def _mapped(drafts: list[Draft], reading: Reading, tallies: list[Tally]) -> list[Draft]:
     """Fill in every column that is mapped, is constant or has a default, and add what was planned."""
     pairing.map_item(drafts, reading.columns.get("item"), Context(None, tallies))
-    drafts = pairing.exclude_items(drafts, reading.exclude, tallies)
+    drafts, idle = pairing.exclude_items(drafts, reading.exclude, tallies)
     table = None if reading.items is None else index(reading.items, reading.item_key, drafts)
+    pairing.note_idle(idle, tallies, table.rows if table is not None and reading.planned else ())
     context = Context(table, tallies)
     drafts = pairing.map_columns(drafts, reading.others, reading.constants, context, tallies)
     if table is not None:

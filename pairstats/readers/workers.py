@@ -23,7 +23,9 @@ from pairstats.readers.reading import Reading
 PARALLEL_BYTES = 50 << 20
 """Input from which starting processes is worth its second."""
 WAITING = 2
-"""Tasks that wait for each process, so that none is idle and little is held in memory."""
+"""Tasks that each other process has before it once it has started, so that none is idle."""
+HELD = 4
+"""Pieces for each process that may be held until those before them are read."""
 
 
 def number_of_workers(files: Sequence[Given], reading: Reading, wanted: int | None) -> int:
@@ -47,9 +49,10 @@ def number_of_workers(files: Sequence[Given], reading: Reading, wanted: int | No
         return 1
     if wanted is not None:
         return wanted
-    # Arrow reads flat tables on all cores by itself.
-    slow = [given for given in files if reading.answers is not None or not _is_flat(given, reading)]
-    return _cores() if size_of(slow) > PARALLEL_BYTES else 1
+    # Arrow reads flat tables on all cores by itself: only where replies are read besides, and many, others help.
+    flat = [given for given in files if _is_flat(given, reading)]
+    work = size_of(files) - size_of(flat) + (size_of(flat) / 2 if reading.answers is not None else 0)
+    return _cores() if work > PARALLEL_BYTES else 1
 
 
 def _is_flat(given: Given, reading: Reading) -> bool:
@@ -88,14 +91,21 @@ def run(tasks: Iterable[Task], reading: Reading, workers: int, sink: Sink) -> It
         for task in tasks:
             yield read_piece(task, reading, sink)
         return
+    others = workers - 1  # this process reads too, from the first moment: others need a second to start
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(others, mp_context=context) as pool:
         waiting: deque[Future[Piece]] = deque()
+        first: Future[Piece] | None = None
         try:
             for task in tasks:
-                with _no_main_module():
-                    waiting.append(pool.submit(read_piece, task, reading, sink))
-                if len(waiting) > WAITING * workers:
+                ahead = WAITING if first is not None and first.done() else 1
+                if sum(not piece.done() for piece in waiting) < ahead * others:
+                    with _no_main_module():
+                        waiting.append(pool.submit(read_piece, task, reading, sink))
+                    first = first or waiting[-1]
+                else:
+                    waiting.append(_read_here(task, reading, sink))
+                while waiting and (waiting[0].done() or len(waiting) > HELD * workers):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -104,6 +114,16 @@ def run(tasks: Iterable[Task], reading: Reading, workers: int, sink: Sink) -> It
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def _read_here(task: Task, reading: Reading, sink: Sink) -> Future[Piece]:
+    """Do a task in this process; what is wrong with it is told when its turn comes."""
+    done: Future[Piece] = Future()
+    try:
+        done.set_result(read_piece(task, reading, sink))
+    except (UnusualError, PairstatsError) as error:
+        done.set_exception(error)
+    return done
 
 
 @contextmanager

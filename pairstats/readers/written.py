@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,18 @@ import pyarrow.parquet as pq
 
 from pairstats import records_file
 from pairstats.errors import ReadError
+from pairstats.readers.base import RunFile
 from pairstats.readers.blocks import UnusualError
 from pairstats.readers.collect import asked, read_runs
-from pairstats.readers.files import Paths
+from pairstats.readers.files import Given, Paths
 from pairstats.readers.stream import stream_runs
-from pairstats.readers.workers import number_of_workers, size_of
+from pairstats.readers.workers import number_of_workers
 from pairstats.records import Records
 
-STREAM_BYTES = 200 << 20
-"""Input from which records are written a part at a time."""
+STREAM_BYTES = 50 << 20
+"""Input from which records are written a part at a time: as objects, records take many times their text."""
+_PACKED = ((b"\x1f\x8b", 1000), (b"\x28\xb5\x2f\xfd", 1000), (b"PK\x03\x04", 250), (b"PAR1", 10))
+"""First bytes of packed files, and how many times their size they may hold: text ten times, blanks far more."""
 _OUTLINE = ("study", "family", "item", "model", "status", "score")
 """Columns that a summary is made of."""
 
@@ -66,7 +70,7 @@ def write_runs(
     """
     path = Path(output)
     files, reading = asked(paths, words)
-    if path.suffix == ".parquet" and size_of(files) > STREAM_BYTES:
+    if path.suffix == ".parquet" and _unpacked_size(files) > STREAM_BYTES:
         if not overwrite:
             records_file.check_overwrite(path)
         if not path.absolute().parent.is_dir():
@@ -79,6 +83,18 @@ def write_runs(
         except UnusualError:
             pass  # only all records together tell
     return read_runs(paths, progress=progress, workers=workers, **words).save(path, overwrite=overwrite)
+
+
+def _unpacked_size(files: Iterable[Given]) -> int:
+    """Bytes that the files may have at most when they are unpacked."""
+    there = [given.file for given in files if not (given.unread or given.broken)]
+    return sum(file.path.stat().st_size * _times(file) for file in there)
+
+
+def _times(file: RunFile) -> int:
+    with file.path.open("rb") as stream:
+        magic = stream.read(4)
+    return next((times for start, times in _PACKED if magic.startswith(start)), 1)
 
 
 def outline(path: Path) -> Records:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import zstandard
 
 from pairstats.errors import ReadError
+from pairstats.readers.base import CHUNK, LARGEST_WHOLE
 
-LARGEST_MEMBER = 1 << 29
-"""Bytes; a larger member is refused instead of filling the memory."""
 MOST_REGULAR, SMALL = 250, 1 << 25
 """A member that unpacks to more than this many times its size is refused, unless it is small: no log is so."""
 
@@ -148,14 +147,25 @@ class Archive:
         Raises
         ------
         ReadError
-            When the member is packed in an unknown way, is damaged, or is larger than `LARGEST_MEMBER`.
+            When the member is packed in an unknown way, is damaged, or is larger than `LARGEST_WHOLE`.
         """
         if isinstance(member, str):
             member = self._by_name[member]
+        if member.unpacked > LARGEST_WHOLE:
+            where = f"{self.shown}:{member.name}"
+            raise ReadError(f"{where} would unpack to more than {LARGEST_WHOLE >> 20} MiB. Split the log.")
+        return b"".join(self.chunks(member))
+
+    def chunks(self, member: Member) -> Iterator[bytes]:
+        """Unpack one member piece by piece; what is wrong with it may show only at its end.
+
+        Raises
+        ------
+        ReadError
+            When the member is packed in an unknown way, or is damaged.
+        """
         where = f"{self.shown}:{member.name}"
         check_ratio(where, member)
-        if member.unpacked > LARGEST_MEMBER:
-            raise ReadError(f"{where} would unpack to more than {LARGEST_MEMBER >> 20} MiB. Split the log.")
         self._stream.seek(max(0, member.offset))  # a damaged directory may point anywhere
         head = self._stream.read(_LOCAL.size)
         if len(head) < _LOCAL.size or head[:4] != _LOCAL_MAGIC:
@@ -165,16 +175,23 @@ class Archive:
             raise ReadError(
                 f"{where} is encrypted. Unpack the archive with its password, and read the folder."
             )
+        if member.method not in _UNPACKED_BY:
+            raise ReadError(
+                f"{where} is packed by zip method {member.method}, which is not known. Write the archive again "
+                "with deflate or zstandard."
+            )
         self._stream.seek(n_name + n_extra, 1)
+        crc, size = 0, 0
         try:
-            content = _unpack(self._stream.read(member.packed), member.method, member.unpacked)
+            for chunk in _UNPACKED_BY[member.method](_packed(self._stream, member.packed)):
+                crc, size = zlib.crc32(chunk, crc), size + len(chunk)
+                if size > member.unpacked:
+                    break
+                yield chunk
         except (zlib.error, zstandard.ZstdError) as error:
             raise ReadError(f"{where} is damaged: {error}. Fetch the file again.") from error
-        except NotImplementedError as error:
-            raise ReadError(f"{where} {error}. Write the archive again with deflate or zstandard.") from error
-        if len(content) != member.unpacked or zlib.crc32(content) != member.crc:
+        if size != member.unpacked or crc != member.crc:
             raise ReadError(f"{where} is damaged: its checksum does not fit. Fetch the file again.")
-        return content
 
 
 def check_ratio(where: str, member: Member) -> None:
@@ -193,13 +210,44 @@ def check_ratio(where: str, member: Member) -> None:
         )
 
 
-def _unpack(packed: bytes, method: int, size: int) -> bytes:
-    if method == _STORED:
-        return packed
-    if method == _DEFLATE:
-        return zlib.decompressobj(-15).decompress(packed, size + 1)
-    if method == _ZSTD:
-        # Frames need not state their size, so the directory's own bounds what is unpacked.
-        with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as reader:
-            return reader.read(size + 1)
-    raise NotImplementedError(f"is packed by zip method {method}, which is not known")
+def _packed(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Bytes of a member as they lie in the archive."""
+    place = stream.tell()
+    while size and (chunk := stream.read(min(size, CHUNK))):
+        place, size = place + len(chunk), size - len(chunk)
+        yield chunk
+        stream.seek(place)  # another member may have been read meanwhile
+
+
+def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
+    engine = zlib.decompressobj(-15)
+    for chunk in packed:
+        while chunk and not engine.eof:
+            yield engine.decompress(chunk, CHUNK)
+            chunk = engine.unconsumed_tail
+    while not engine.eof and (rest := engine.decompress(b"", CHUNK)):
+        yield rest
+
+
+def _of_zstandard(packed: Iterator[bytes]) -> Iterator[bytes]:
+    # Frames need not state their size, so that what is unpacked is counted by the caller.
+    source: Any = _Source(packed)
+    with zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True) as reader:
+        while chunk := reader.read(CHUNK):
+            yield chunk
+
+
+class _Source:
+    """Pieces as something that can be read."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+
+    def read(self, size: int = -1) -> bytes:
+        """Give the next piece, whatever its size."""
+        return next(self._pieces, b"")
+
+
+_UNPACKED_BY: dict[int, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
+    _STORED: iter, _DEFLATE: _inflated, _ZSTD: _of_zstandard,
+}  # fmt: skip

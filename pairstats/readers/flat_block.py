@@ -1,0 +1,289 @@
+"""A block of a flat table on its way to rows: what `pairing` and `scoring` do to a record, done to its columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pairstats import schema
+from pairstats.readers import tables
+from pairstats.readers.blocks import Block, UnusualError, by_word
+from pairstats.readers.cells import (
+    Column,
+    check_exact,
+    is_plain,
+    number_of,
+    text_of,
+    typed,
+    whole_of,
+    without_nan,
+)
+from pairstats.readers.confidence import scale_column
+from pairstats.readers.drafts import Tally
+from pairstats.readers.files import Given
+from pairstats.readers.layout import Layout
+from pairstats.readers.mapping import OF_THE_ITEM, ORDER, Extract, Path, name_of
+from pairstats.readers.pairing import DEFAULTS, REQUIRED, fitting
+from pairstats.readers.parts import Part
+from pairstats.readers.reading import Reading
+from pairstats.readers.replies import RESCORED, Format
+from pairstats.readers.reply_columns import option_maps, rescore_columns
+from pairstats.readers.scoring import column_of
+
+Fields: TypeAlias = dict[str, Column]
+
+
+class FlatBlock:
+    """The columns found so far, and what they are found in."""
+
+    def __init__(
+        self, given: Given, reading: Reading, tally: Tally, layout: Layout, block: Block
+    ) -> None:  # fmt: skip
+        self.given, self.reading, self.tally = given, reading, tally
+        self.layout, self.block = layout, block
+        if "model" not in block.names and any(pa.types.is_struct(field.type) for field in block.table.schema):
+            raise UnusualError("objects that may be maps by model")
+        self.fields: Fields = {}
+        self.scores = {name: self._score(column) for name, column in layout.scores.items()}
+
+    def part(self, names: tuple[str, ...], place: int) -> Part:
+        """Do what is done to every record, in the same order."""
+        self._find_roles()
+        least = self._least_repeat()
+        self.fields["status"] = self._status()
+        further = tables.further_of(names, [tables.Slot(None, self.layout.roles, self.layout.scores)])
+        further = [name for name in further if name in self.block.names and self._keep(name)]
+        if self.given.model is not None:
+            for own in pc.unique(self.fields.get("model", pa.chunked_array([], pa.string()))).to_pylist():
+                if own not in (None, self.given.model):
+                    self.tally.renamed.setdefault(own, self.given.model)
+            self.fields["model"] = self._constant(self.given.model)
+        self._map("item")
+        self.tally.records += len(self.block)
+        fits = self._exclude()
+        for name, value in self.reading.constants.items():
+            self.fields[name] = typed(name, self._constant(value))
+        others = [name for name in self.reading.others if name not in (*ORDER, "options")]
+        for name in (*ORDER[1:], *others):
+            if name not in self.reading.constants and (name in self.reading.columns or name in DEFAULTS):
+                self._map(name)
+        self._check_key()
+        fixed = [name for name in (*self.reading.constants, *others) if name not in schema.NAMES]
+        fixed += self._place_scores()
+        if self.reading.answers is None:
+            scale_column(self.fields, self.reading.confidence_scale, self.tally)
+        else:
+            self._rescore(self.reading.answers)
+            fixed += [] if self.layout.primary is None else [RESCORED]
+        met = self._met(further, fixed)  # a NaN is met, and becomes null
+        self._drop_nan()
+        return Part(
+            pa.table(self.fields), place, met, fits,
+            pa.array(self.block.numbers), least, self.layout.primary,
+        )  # fmt: skip
+
+    def _met(self, further: Sequence[str], fixed: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+        """Where columns outside the format are first met, as if records held what is not null only."""
+        met = {name: (0, 1, place) for place, name in enumerate(fixed)}
+        for place, name in enumerate(further):
+            first = pc.index(pc.is_valid(self.fields[name]), True).as_py()
+            if first >= 0:
+                met[name] = min((first, 0, place), met.get(name, (first, 0, place)))
+        return met
+
+    def _constant(self, value: Any) -> Column:
+        if not isinstance(value, str | int | float) or value != value:
+            raise UnusualError("a constant that is no plain value")
+        return pa.chunked_array([pa.repeat(pa.scalar(value), len(self.block))])
+
+    def _raw(self, name: str) -> Column | None:
+        return self.block.table.column(name) if name in self.block.names else None
+
+    def _find_roles(self) -> None:
+        first, shown = self.block.numbers, self.given.file.shown
+        numbers = pc.cast(pa.array(first), pa.string())
+        self.fields["source"] = pa.chunked_array([pc.binary_join_element_wise(shown, numbers, ":")])
+        for role, name in self.layout.roles.items():
+            cells = self._raw(name)
+            if cells is None or role == "status":
+                continue
+            if role in tables.INTEGERS:
+                self.fields[role] = whole_of(cells)
+            elif role in tables.REALS:
+                self.fields[role] = number_of(cells, tables.real_of)
+            else:
+                self.fields[role] = cells if role == "confidence" else text_of(cells)
+
+    def _least_repeat(self) -> int | None:
+        if not self.layout.from_one or "repeat" in self.reading.constants:
+            return None
+        if "repeat" not in self.fields or self.fields["repeat"].null_count:
+            raise UnusualError("a repeat that is not told, where others are counted from 1")
+        return pc.min(self.fields["repeat"]).as_py()
+
+    def _score(self, name: str) -> Column:
+        cells = self._raw(name)
+        if cells is None:
+            return pa.chunked_array([pa.nulls(len(self.block), pa.float64())])
+        values = number_of(cells, tables.score_or_none)
+        if pc.any(pc.is_inf(values)).as_py():
+            raise UnusualError("a score without end")
+        return values
+
+    def _status(self) -> Column:
+        told = [self.fields[name] for name in ("answer", "response") if name in self.fields]
+        told += list(self.scores.values())
+        says = self.layout.scores or {"answer", "response"} & self.layout.roles.keys()
+        found = self._constant(schema.ANSWERED if told or not says else "absent")
+        if told and pa.compute.min(pa.array([column.null_count for column in told])).as_py():
+            ran = pc.is_valid(told[0])
+            for column in told[1:]:
+                ran = pc.or_(ran, pc.is_valid(column))
+            found = pc.if_else(ran, schema.ANSWERED, "absent")
+        cells = self._raw(self.layout.roles.get("status", ""))
+        if cells is None:
+            return found
+        words = by_word(text_of(cells), tables.status_word, pa.string())
+        if words.null_count != cells.null_count:
+            raise UnusualError("a status that is no word of the format")
+        return pc.coalesce(words, found) if words.null_count else words
+
+    def _keep(self, name: str) -> bool:
+        """Take a further column, where it holds plain values."""
+        cells = self._raw(name)
+        if cells is None or not is_plain(cells.type) or cells.null_count == len(cells):
+            return False
+        if pa.types.is_floating(cells.type):
+            check_exact(cells)
+        self.fields[name] = cells
+        return True
+
+    def _map(self, name: str) -> None:
+        """Fill in a column that is mapped or has a default."""
+        path = self.reading.columns.get(name)
+        if path is None:
+            values, default = self.fields.get(name), None if name in REQUIRED else DEFAULTS.get(name)
+            if values is None:
+                if default is None:
+                    raise UnusualError(f"no column {name!r}")
+                values = self._constant(default)
+            elif default is not None and values.null_count:
+                values = pc.fill_null(values, pa.scalar(default, values.type))
+        else:
+            values = self._resolve(name, path)
+            if name in OF_THE_ITEM and values.null_count:
+                absent = pc.equal(self.fields["status"], "absent")
+                if pc.any(pc.and_(absent, pc.is_null(values))).as_py():
+                    raise UnusualError("what an item that never ran cannot tell")
+        # What a key means is for the answer format to say: the number 7 is not the text "7" to all of them.
+        raw_key = name == "gold" and self.reading.answers is not None
+        self.fields[name] = values if raw_key else typed(name, values)
+
+    def _resolve(self, column: str, path: Path) -> Column:
+        values = self._candidate(column, name_of(path))
+        if not is_plain(values.type):
+            raise UnusualError(f"{column} of values that are not plain")
+        if not isinstance(path, Extract):
+            return values
+        texts, pattern = text_of(values), re.compile(path.pattern)
+
+        def group(text: str) -> str | None:
+            match = pattern.search(text)
+            if match is None:
+                raise UnusualError("a pattern that does not fit")
+            return match[1]
+
+        return by_word(texts, group, pa.string())
+
+    def _candidate(self, column: str, name: str) -> Column:
+        """Look a name up as `mapping` does: a column already known, then the record."""
+        own, raw = self.fields.get(name), self.block.find(name) if name else None
+        same = raw is None or self.layout.roles.get(name, name) == name
+        if own is not None and name != column and (own.null_count == 0 or same):
+            return own
+        if own is not None and raw is not None and not same:
+            raise UnusualError(f"{name!r} may be meant in two ways")
+        if raw is not None or own is not None:
+            return own if raw is None else raw
+        if name == "file":
+            return self._constant(self.tally.file)
+        raise UnusualError(f"{name!r} is not found")
+
+    def _exclude(self) -> frozenset[str]:
+        """Leave out the items that fit a pattern; give the patterns that fit any."""
+        if not self.reading.exclude:
+            return frozenset()
+        items = self.fields["item"]
+        if items.null_count:
+            raise UnusualError("a record without an item")
+        fits, why = fitting(pc.unique(items).to_pylist(), self.reading.exclude)
+        reasons = by_word(items, why.get, pa.string())
+        left_out = pc.is_valid(reasons)
+        self.tally.left_out += zip(
+            self.fields["source"].filter(left_out).to_pylist(),
+            reasons.filter(left_out).to_pylist(),
+            strict=True,
+        )
+        kept = pc.invert(left_out)
+        self.fields = {name: values.filter(kept) for name, values in self.fields.items()}
+        self.scores = {name: values.filter(kept) for name, values in self.scores.items()}
+        rows = np.asarray(kept)
+        self.block = Block(self.block.names, self.block.table.filter(kept), self.block.numbers[rows])
+        return fits
+
+    def _check_key(self) -> None:
+        for name in schema.KEY:
+            if self.fields[name].null_count:
+                raise UnusualError(f"a record without {name}")
+
+    def _place_scores(self) -> list[str]:
+        """Write the scores into their columns; give the names of the further ones."""
+        missing = pc.is_in(self.fields["status"], value_set=pa.array(schema.MISSING))
+        some_missing, scored = pc.any(missing).as_py(), None
+        further = []
+        for name, column in self.scores.items():
+            values = without_nan(self.tally, column)
+            if some_missing:
+                there = pc.and_(missing, pc.is_valid(values))
+                scored = there if scored is None else pc.or_(scored, there)
+                values = pc.if_else(missing, pa.scalar(None, pa.float64()), values)
+            place = "score" if name == self.layout.primary else column_of(name)
+            self.fields[place] = values
+            further += [] if place == "score" else [place]
+            if self.reading.options.keep_going and _leaves(values, self.reading.score_range):
+                raise UnusualError("scores to leave out")
+        if scored is not None:
+            self.tally.score_ignored_on_error += pc.sum(scored).as_py() or 0
+        return further
+
+    def _rescore(self, answers: Format) -> None:
+        path, options = self.reading.columns.get("options"), None
+        if path is not None:
+            options = option_maps(self._candidate("options", name_of(path)), path)
+        rescore_columns(
+            self.fields,
+            options,
+            answers,
+            self.layout.primary is not None,
+            self.reading.confidence_scale,
+            self.tally,
+        )
+
+    def _drop_nan(self) -> None:
+        for name, values in self.fields.items():
+            if pa.types.is_floating(values.type):
+                values = self.fields[name] = without_nan(self.tally, values)
+            if name not in schema.NAMES and values.null_count == len(values):
+                self.fields[name] = pa.chunked_array([pa.nulls(len(values))])  # of no type of its own
+
+
+def _leaves(values: Column, limits: tuple[float, float]) -> bool:
+    found = pc.min_max(values).as_py()
+    return found["min"] is not None and (
+        schema.within(found["min"], limits) is None or schema.within(found["max"], limits) is None
+    )
