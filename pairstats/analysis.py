@@ -31,6 +31,7 @@ from pairstats.readers import read_runs
 from pairstats.records import Records, concat_records
 from pairstats.rescoring import rescore
 from pairstats.result import Estimates, concat
+from pairstats.rows import joined
 from pairstats.study import Table, study_tables
 from pairstats.tipping import tipping_point
 from pairstats.two_rates import two_rates
@@ -98,7 +99,7 @@ def analyse(protocol: Protocol, *, registered: bool = False, progress: Progress 
     calibration = _calibration(protocol, panel)
     _step(progress, "comparing")
     pairs = contrasts(protocol, panel, registered=registered)
-    others = sensitivity(protocol, panel)
+    others = sensitivity(protocol, panel, pairs)
     before = sum(len(each) for each in cells)
     provenance = _provenance(protocol, records, deviations, registered) | {
         "contrasts": described_contrasts(protocol.contrasts, pairs, before)
@@ -254,8 +255,7 @@ def _rows(
         turned, said = tipping_point(
             each, found.units, found.asked.estimand.bounds, found.asked.estimand.weight
         )
-        notes = [each.compared.row.get("note"), said, *departed]
-        note = "; ".join(filter(None, notes)) or None
+        note = joined([each.compared.row.get("note"), said, *departed])
         rows.append({**each.compared.row, "tipping_point": turned, "note": note, "registered": registered})
     return replace(
         found, compared=tuple(replace(j.compared, row=r) for j, r in zip(judged, rows, strict=True))

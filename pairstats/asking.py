@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from pairstats.errors import PairstatsError, SchemaError
 from pairstats.estimands import Estimand
@@ -39,6 +40,26 @@ def check_estimand(panel: Panel, estimand: Any) -> None:
                 f"{estimand.name!r} adds up {column!r}, which must hold numbers, but holds {types[column]}. "
                 "Name another column, or compare texts with Share."
             )
+
+
+def check_comparison(panel: Panel, comparison: Any) -> None:
+    """Raise unless it compares levels of columns that are there."""
+    if isinstance(comparison, type) or not hasattr(comparison, "combinations"):
+        raise PairstatsError(
+            f"A comparison must be a value such as Pairwise('model'), but got {comparison!r}."
+        )
+    panel.require(*comparison.factors)
+
+
+def check_number(name: str, value: Any, low: float, high: float, such_as: float) -> float:
+    """Give a number strictly between two ends; a truth value, a text or NaN is none."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (number and low < value < high):
+        raise PairstatsError(
+            f"`{name}` must be a number strictly between {low:g} and {high:g}, but got {value!r}. "
+            f"Write {such_as:g}, for instance."
+        )
+    return float(value)
 
 
 def remarks(panel: Panel, estimand: Estimand) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.asking import check_estimand, check_panel
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Mean
 from pairstats.infer import estimate
@@ -68,7 +69,9 @@ def calibration_curve(
     >>> curve.frame[["conf_mean", "estimate"]].round(3).values.tolist()
     [[0.2, 1.0], [0.9, 0.667]]
     """
-    panel.require(confidence, score)
+    check_panel(panel)
+    for column in (confidence, score):
+        check_estimand(panel, Mean(column))
     stated = panel.levels(confidence)
     if not stated:
         raise PairstatsError(

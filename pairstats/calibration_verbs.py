@@ -49,8 +49,8 @@ def calibration_errors(
     -------
     Estimates
         Rows ``ece``, ``ece_debiased_square`` (signed), ``smooth_ece``, ``miscalibration`` (MCB of CORP) and
-        ``reliability`` (Murphy) a cell. ``null`` is the mean under perfect calibration, ``p_value`` tests it.
-        For the first two rows the null draws answers independently, for the others families together.
+        ``reliability`` (Murphy) a cell. ``null`` is the mean under perfect calibration, ``p_value`` tests it;
+        both draw the answers of a family together.
 
     Raises
     ------
@@ -85,24 +85,21 @@ def calibration_errors(
 def _errors(cell: Forecasts, bins: Any, draws: int) -> Iterator[dict[str, Any]]:
     stated, right, families = cell.values
     n_families = len(set(families.tolist()))
-    options: dict[str, Any] = {"bins": bins, "n_resamples": draws}
-    binned = {
-        "ece": expected_calibration_error(stated, right, **options),
-        "ece_debiased_square": expected_calibration_error(stated, right, norm="l2", debiased=True, **options),
-    }
-    for name, error in binned.items():
-        singles = [f"{error.n_singletons} bins of one answer"] if error.n_singletons else []
-        yield {"estimand": name, "n_families": n_families, **_null(error, singles)}
     together: dict[str, Any] = {"families": families, "n_resamples": draws}
-    tests = {
+    binned = together | {"bins": bins}
+    found: dict[str, CalibrationError | CalibrationTest] = {
+        "ece": expected_calibration_error(stated, right, **binned),
+        "ece_debiased_square": expected_calibration_error(stated, right, norm="l2", debiased=True, **binned),
         "smooth_ece": smooth_ece(stated, right, **together),
         "miscalibration": calibration_test(stated, right, **together),
         "reliability": calibration_test(stated, right, statistic="reliability", **together),
     }
-    for name, test in tests.items():
-        drawn = f"families drawn with latent correlation {test.family_correlation:.2f}"
-        notes = [drawn] if test.family_correlation else []
-        yield {"estimand": name, "n_families": n_families, **_null(test, notes)}
+    for name, one in found.items():
+        singles = one.n_singletons if isinstance(one, CalibrationError) else 0
+        notes = [f"{singles} bins of one answer"] if singles else []
+        if one.family_correlation:
+            notes.append(f"families drawn with latent correlation {one.family_correlation:.2f}")
+        yield {"estimand": name, "n_families": n_families, **_null(one, notes)}
 
 
 def _null(found: CalibrationError | CalibrationTest, notes: list[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pairstats.asking import check_estimand
 from pairstats.estimands import Estimand
 from pairstats.intervals import Totals
 from pairstats.panel import Panel
@@ -25,7 +26,7 @@ def cell_totals(panel: Panel, estimand: Estimand) -> Iterator[tuple[dict[str, An
         Levels of the cell, counts of families, units and missing replies, and whom the row is about.
     Totals or None
     """
-    panel.require(*estimand.columns)
+    check_estimand(panel, estimand)
     units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, panel.unit_of(estimand))
     for column, cell in enumerate(units.cells):
         chosen = units.n_valid[:, column] > 0

@@ -61,7 +61,7 @@ def number_correct(panel: Panel, column: str = "score", *, confidence_level: flo
     """
     shared = shared_columns(panel, "A number of right decisions", confidence_level, weight="family")
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel, column):
+    for replies in replies_by_cell(panel, column, numbers=(column,)):
         frame = replies.frame
         refuse_partial(column, frame[column].dropna().to_numpy(dtype=float))
         if frame["repeat"].nunique() > 1:
@@ -163,7 +163,7 @@ def capped(
             rows.append(row | {"estimand": name, "n_families": 0, "note": note})
             continue
         found = smaller_of(
-            score.num[:, 0] / score.den[:, 0], limit.num[:, 0] / limit.den[:, 0], sizes=score.den[:, 0],
+            score.means[:, 0], limit.means[:, 0], sizes=score.den[:, 0],
             cap_sizes=limit.den[:, 0], kind=kind, bounds=estimand.bounds, confidence_level=confidence_level,
         )  # fmt: skip
         active = {"score": estimand.name, "cap": cap.name, "both": "both equally"}[found.active]
@@ -236,7 +236,7 @@ def weighted(
     """
     shared = shared_columns(panel, "A weighted score", confidence_level, weight="family")
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel, *weights):
+    for replies in replies_by_cell(panel, *weights, numbers=tuple(weights)):
         means = replies.frame.groupby(panel.family)[list(weights)].mean()
         whole = means.dropna()
         row = {

@@ -13,7 +13,7 @@ from pairstats.numeric.family import Kind
 from pairstats.numeric.ranking import auroc_interval
 from pairstats.numeric.selective import aurc
 from pairstats.numeric.shares import Share
-from pairstats.numeric.stated_confidence import overconfidence
+from pairstats.numeric.stated_confidence import Overconfidence, overconfidence
 from pairstats.panel import Panel
 from pairstats.replies import noted, number, provenance, share_columns, shared_columns
 from pairstats.result import Estimates
@@ -110,7 +110,7 @@ def _summary(
         kind=options["kind"], confidence_level=level,
     )  # fmt: skip
     for name in SHARES:
-        yield _share_row(name, getattr(found, name))
+        yield _share_row(name, getattr(found, name), found)
     ranked = auroc_interval(stated, right, families=families, confidence_level=level)
     deferred = aurc(stated, right, families=families, confidence_level=level)
     best = f"{deferred.best:.3f} with a perfect ranking, {deferred.error_rate:.3f} with none"
@@ -129,9 +129,13 @@ def _summary(
         yield _test_row(name, test)
 
 
-def _share_row(name: str, share: Share) -> dict[str, Any]:
-    counted = f"{share.numerator:.10g} of {share.denominator:.10g}" if name.count("_of_") else None
-    return {"estimand": name, "note": counted} | share_columns(share)
+def _share_row(name: str, share: Share, found: Overconfidence) -> dict[str, Any]:
+    """Row of a share, with its counts and the threshold that it takes in."""
+    said = [f"{share.numerator:.10g} of {share.denominator:.10g}"] if "_of_" in name else []
+    if name != "gap":
+        sure = name.startswith(("confident", "wrong"))
+        said.append(f"confidence {f'>= {found.confident:g}' if sure else f'<= {found.unsure:g}'}")
+    return {"estimand": name, "note": joined(said)} | share_columns(share)
 
 
 def _test_row(name: str, test: CalibrationTest) -> dict[str, Any]:

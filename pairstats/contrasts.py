@@ -45,6 +45,9 @@ class Comparison(Protocol):
 class Pairwise:
     """Every level against every other.
 
+    Use it for all pairs of models or conditions, with `contrast` or `simultaneous`. Not where one level is the
+    baseline: `Versus` asks fewer questions.
+
     Parameters
     ----------
     factor : str
@@ -76,6 +79,8 @@ class Pairwise:
 @dataclass(frozen=True, slots=True)
 class Versus:
     """Levels against a reference level.
+
+    Use it for a setting against its baseline. Not for all pairs, which `Pairwise` covers.
 
     Parameters
     ----------
@@ -111,6 +116,9 @@ class Versus:
 @dataclass(frozen=True, slots=True)
 class Interaction:
     """Difference of two differences: whether an effect differs between two levels of another factor.
+
+    Use it to claim that an effect is larger in one model than in another. Not for the effects themselves, which
+    `Versus` gives: one significant and one not are no interaction.
 
     Parameters
     ----------
@@ -155,6 +163,9 @@ class Interaction:
 @dataclass(frozen=True, slots=True)
 class Trend:
     r"""Least-squares slope over the doses of a factor: change for one unit of dose.
+
+    Use it for one registered direction over ordered doses. Not for the step from one dose to the next, nor for
+    a shape: `Versus` against the lowest dose shows both.
 
     Parameters
     ----------

@@ -195,7 +195,8 @@ def compare_auroc(
     shared = shared_columns(panel, "A difference of AUROCs", confidence_level)
     rows: list[dict[str, Any]] = []
     keys = request_keys(panel, score, factor)
-    for replies in replies_by_cell(panel.by(others), factor, confidence, score, *keys):
+    numbers = (confidence, score)
+    for replies in replies_by_cell(panel.by(others), factor, *numbers, *keys, numbers=numbers):
         frame = replies.frame
         for first, second in combinations(two_or_more(frame, factor), 2):
             merged = side_by_side(frame, keys, factor, (first, second), (confidence, score))
@@ -261,8 +262,13 @@ def compare_confidences(
     ([0.111, 0.111, 0.889, 0.778], 'DeLong')
     """
     shared = shared_columns(panel, "A difference of AUROCs", confidence_level)
+    panel.require(first, second, score)
+    if len({first, second, score}) < 3:
+        raise PairstatsError(
+            f"`first`, `second` and `score` must be three columns, but are {first!r}, {second!r} and {score!r}."
+        )
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel, first, second, score):
+    for replies in replies_by_cell(panel, first, second, score, numbers=(first, second, score)):
         values = replies.frame[[first, second, score]].to_numpy(dtype=float)
         used = (values == values).all(axis=1)
         row = {

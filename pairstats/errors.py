@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class PairstatsError(ValueError):
@@ -56,6 +57,18 @@ def listed(values: Iterable[object], limit: int = 3) -> str:
     shown = [repr(value) for value in values]
     rest = len(shown) - limit
     return ", ".join(shown[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Ask for the name that is nearly the same, where there is one.
+
+    Examples
+    --------
+    >>> nearest("scor", ["model", "score"]), nearest("x", ["score"])
+    (" Did you mean 'score'?", '')
+    """
+    near = get_close_matches(name, list(known), n=1, cutoff=0.8) if isinstance(name, str) else []
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def one_of(name: str, value: object, allowed: Iterable[object]) -> None:

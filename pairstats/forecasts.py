@@ -56,11 +56,11 @@ def forecasts_by_cell(panel: Panel, confidence: str, score: str) -> Iterator[For
     Raises
     ------
     PairstatsError
-        When a score is neither 0 nor 1.
+        When a score is neither 0 nor 1, or a column holds no numbers.
     """
-    for replies in replies_by_cell(panel, confidence, score):
+    for replies in replies_by_cell(panel, confidence, score, numbers=(confidence, score)):
         frame = replies.frame
-        stated, right = frame[confidence].astype(float), frame[score].astype(float)
+        stated, right = frame[confidence], frame[score]
         used = (stated.notna() & right.notna()).to_numpy()
         outcome = right.to_numpy()[used]
         refuse_partial(score, outcome)

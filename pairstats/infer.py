@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairstats._version import __version__
-from pairstats.asking import check_estimand, check_panel, remarks
+from pairstats.asking import check_comparison, check_estimand, check_panel, remarks
 from pairstats.contrasts import Comparison
-from pairstats.errors import PairstatsError, one_of
+from pairstats.errors import one_of
 from pairstats.estimands import Estimand
 from pairstats.interval_names import as_interval
 from pairstats.intervals import FamilyInterval, IntervalKind
@@ -195,15 +195,11 @@ def compared(
     one_of("missing", missing, MISSING_RULES)
     check_panel(panel)
     check_estimand(panel, estimand)
-    if isinstance(comparison, type) or not hasattr(comparison, "combinations"):
-        raise PairstatsError(
-            f"A comparison must be a value such as Pairwise('model'), but got {comparison!r}."
-        )
-    panel.require(*comparison.factors)
+    check_comparison(panel, comparison)
     average = (average,) if isinstance(average, str) else tuple(average)
     cells = tuple(dict.fromkeys((*panel.cells, *average, *comparison.factors)))
     asked = asked_for(panel.by(cells), estimand, interval, confidence_level, alternative)
-    units, paired = paired_units(asked, comparison.factors, cells)
+    units, paired = paired_units(asked, comparison.factors, cells, average)
     strata = tuple(name for name in cells if name not in comparison.factors and name not in average)
     rows = [
         compare(asked, units, combined, comparison, paired, missing)

@@ -59,6 +59,11 @@ class Totals:
     @property
     def means(self) -> np.ndarray:
         """Family means, shape (G,)."""
+        if not self.den.all():
+            raise PairstatsError(
+                f"Every family must have a denominator, but {int(np.sum(self.den == 0))} have a numerator only. "
+                "Take a denominator that every family has, such as a count of replies."
+            )
         return self.num / self.den
 
     def in_range(self, method: str) -> tuple[float, float]:
@@ -86,10 +91,22 @@ def near_one_value(totals: Totals) -> tuple[str, ...]:
 class FamilyInterval:
     """Quantiles of a Dirichlet-weighted mean of family scores with a pseudo-family added: the default.
 
+    Use it for every value in a known range; kind "cp" for registered or one-sided claims and below 10 families.
+    Not for values without a range, which `CR2` covers.
+
     Parameters
     ----------
     kind : {"jeffreys", "cp"}, default "jeffreys"
         On 0/1 families "cp" is Clopper-Pearson and "jeffreys" the Jeffreys interval.
+
+    Notes
+    -----
+    Formula and sources: `family_interval` of `pairstats.numeric`.
+
+    Examples
+    --------
+    >>> FamilyInterval("cp").name
+    'family-cp'
     """
 
     kind: Literal["jeffreys", "cp"] = "jeffreys"
@@ -160,6 +177,9 @@ class FamilyInterval:
 class Bootstrap:
     """Family bootstrap: exact law, or Monte Carlo when `n_resamples` is given.
 
+    Use it to reproduce or check published intervals. Not near a ceiling, nor where fewer than 10 families differ
+    from the commonest score: `FamilyInterval` covers both.
+
     Parameters
     ----------
     method : {"percentile", "basic", "bca", "bootstrap-t"}, default "percentile"
@@ -170,6 +190,15 @@ class Bootstrap:
     at_collapse : {"family-cp", "null"}, optional
         What stands in a table when every resample gives one value: by default the true law (both limits
         equal, with a note), the family-CP limits, or nothing.
+
+    Notes
+    -----
+    Formulas and sources: `bootstrap_interval` and `exact_law` of `pairstats.numeric`.
+
+    Examples
+    --------
+    >>> Bootstrap("bca").name
+    'bca'
     """
 
     method: Literal["percentile", "basic", "bca", "bootstrap-t"] = "percentile"
@@ -218,7 +247,20 @@ class Bootstrap:
 
 @dataclass(frozen=True, slots=True)
 class CR2:
-    """Cluster-robust t interval with Satterthwaite degrees of freedom, for values without a known range."""
+    """Cluster-robust t interval with Satterthwaite degrees of freedom.
+
+    Use it for values without a known range: tokens, seconds, log loss. Not for scores in a range, which
+    `FamilyInterval` covers, above all near a ceiling.
+
+    Notes
+    -----
+    Formula and sources: `cr2_interval` of `pairstats.numeric`.
+
+    Examples
+    --------
+    >>> CR2().name
+    'cr2-t'
+    """
 
     @property
     def name(self) -> str:

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairstats.errors import PairstatsError, listed, one_of
+from pairstats.asking import check_panel
+from pairstats.errors import PairingError, PairstatsError, listed, one_of
+from pairstats.numeric.checks import check_level
 from pairstats.numeric.exact import SignFlipTest
 from pairstats.numeric.family import Kind
 from pairstats.numeric.judge import SwappedVerdicts, swapped_verdicts
 from pairstats.panel import Panel
 from pairstats.replies import (
+    ApartError,
+    CellReplies,
     noted,
     provenance,
     replies_by_cell,
@@ -65,11 +69,15 @@ def judge_verdicts(
     Estimates
         Four rows a cell: ``win_rate`` (ties half) and ``first_rate``, both with the exact test of one half;
         ``consistency``; and ``consistent_win_rate``, of pairs that one system wins in both orders.
-        ``n_units`` counts pairs with both orders, ``n_missing`` the others.
+        ``n_units`` counts pairs with both orders, ``n_missing`` the others. A judge without a pair in both orders
+        has one row, whose note says why.
 
     Raises
     ------
-    PairingError, PairstatsError
+    PairingError
+        When no judge has a pair in both orders, or one has several verdicts on one pair in one order.
+    PairstatsError
+        When a verdict or a system shown first is neither of the two systems.
 
     Notes
     -----
@@ -88,17 +96,35 @@ def judge_verdicts(
     [0.875, 0.625, 0.75]
     """
     one_of("verdicts", verdicts, ("systems", "positions"))
-    if len(set(systems)) != 2:
-        raise PairstatsError(f"`systems` must name two different systems, but got {systems!r}.")
+    systems, tie = _two(systems), _word(tie)
+    check_panel(panel)
+    check_level(confidence_level)
+    if tie in (POSITIONS if verdicts == "positions" else systems):
+        raise PairstatsError(f"`tie` must be a verdict of its own, but {tie!r} is one of the two others.")
     shared = shared_columns(panel, "A comparison by a judge", confidence_level)
     keys = request_keys(panel, column, shown_first)
     others = tuple(name for name in panel.cells if name != shown_first)
     rows: list[dict[str, Any]] = []
+    alone: list[str] = []
     for replies in replies_by_cell(panel.by(others), shown_first, column, *keys):
         frame = _coded(replies.frame, column, shown_first, systems, verdicts, tie)
-        merged = side_by_side(frame, keys, shown_first, systems, ("preference",))
-        first, second = merged[["preference_1", "preference_2"]].to_numpy(dtype=float).T
         row = {**replies.labels, **shared, "contrast": f"{systems[0]} - {systems[1]}"}
+        try:
+            merged = side_by_side(frame, keys, shown_first, systems, ("preference",))
+        except ApartError:
+            alone.append(_why_alone(replies, set(frame[shown_first])))
+            n = len(frame.drop_duplicates(keys))
+            rows.append(
+                row
+                | {
+                    "estimand": "win_rate",
+                    "n_families": 0,
+                    "n_missing": n,
+                    "note": f"no results: {alone[-1]}",
+                }
+            )
+            continue
+        first, second = merged[["preference_1", "preference_2"]].to_numpy(dtype=float).T
         if not (~np.isnan(first) & ~np.isnan(second)).any():
             note = "no results: no pair has a verdict in both orders"
             rows.append(
@@ -109,8 +135,39 @@ def judge_verdicts(
             first, second, families=merged[panel.family].tolist(), kind=kind, confidence_level=confidence_level
         )  # fmt: skip
         rows += [noted(panel, row | one) for one in _rows(found, systems[0])]
+    if alone and len(alone) == len(rows):
+        raise PairingError(
+            f"Some judge must have judged pairs in both orders, but none has: {'; '.join(alone[:3])}."
+        )
     settings = provenance(panel, systems=list(systems), verdicts=verdicts, tie=tie)
     return Estimates.from_rows(rows, factors=others, provenance=settings)
+
+
+def _two(systems: Any) -> tuple[str, str]:
+    """Names of the two systems as words."""
+    names = tuple(systems) if isinstance(systems, tuple | list) else ()
+    if len(names) != 2 or len(set(names)) != 2:
+        raise PairstatsError(
+            f"`systems` must name two different systems, such as ('a', 'b'), but got {systems!r}."
+        )
+    return _word(names[0]), _word(names[1])
+
+
+def _word(value: Any) -> str:
+    """Write an id as a word; a missing value among whole numbers has made them floats."""
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _why_alone(replies: CellReplies, shown: set[str]) -> str:
+    """Say who judged no pair in both orders, and what to do."""
+    judge = ", ".join(f"{name} {level!r}" for name, level in replies.labels.items()) or "the judge"
+    if len(shown) > 1:
+        return f"{judge} saw other pairs in one order than in the other: map the ids so that both orders share them"
+    return (
+        f"{judge} judged in one order only, with {listed(shown)} shown first: ask again with the replies "
+        "exchanged, or leave these rows out with panel.where()"
+    )
 
 
 def _coded(
@@ -118,9 +175,16 @@ def _coded(
 ) -> pd.DataFrame:
     """Add the preference for the first system: 1, 0, 0.5 for a tie, NaN for no verdict."""
     # A column of the records may hold numbers or words; ids are words.
-    shown = frame[shown_first].astype(str)
-    given = [None if pd.isna(value) else str(value) for value in frame[column]]
-    said = pd.Series(given, index=frame.index, dtype=object)
+    shown, said = (
+        pd.Series([None if pd.isna(v) else _word(v) for v in frame[name]], index=frame.index, dtype=object)
+        for name in (shown_first, column)
+    )
+    if shown.isna().any():
+        n = int(shown.isna().sum())
+        raise PairstatsError(
+            f"Column {shown_first!r} must name the system shown first, but is empty in {n} of {len(shown)} rows. "
+            "Leave these rows out with panel.where(), or fill the column."
+        )
     foreign = sorted(set(shown) - set(systems))
     if foreign:
         raise PairstatsError(
@@ -138,7 +202,7 @@ def _coded(
         other = shown.map({systems[0]: systems[1], systems[1]: systems[0]})
         said = said.where(said != "first", shown).where(said != "second", other)
     worth = {systems[0]: 1.0, systems[1]: 0.0, tie: 0.5}
-    return frame.assign(preference=said.map(worth).astype(float))
+    return frame.assign(preference=said.map(worth).astype(float), **{shown_first: shown})
 
 
 def _rows(found: SwappedVerdicts, first: str) -> list[dict[str, Any]]:

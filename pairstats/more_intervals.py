@@ -29,8 +29,8 @@ PROPORTIONS = {
 class Betting:
     """Hedged betting interval over families: its coverage is a theorem.
 
-    Use it where a referee demands a proof. Not for width: ``FamilyInterval("cp")`` is shorter, without a known
-    counter-example, and covers everything else.
+    Use it where a referee demands a proof. Not for width: `FamilyInterval` of kind "cp" is shorter, without a
+    known counter-example, and covers everything else.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class WildCluster:
     """Wild cluster bootstrap interval, null imposed, by Rademacher signs.
 
     Use it for unbounded scores of 6 to 50 families, or to compare with econometric papers. Not near a ceiling;
-    the family interval covers that.
+    `FamilyInterval` covers that.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class KornGraubard:
     """Clopper-Pearson interval at an effective number of items, as survey practice has it.
 
     Use it to compare with survey papers. Not as a guarantee: it fails where the design effect is below 1 by
-    luck; ``FamilyInterval("cp")`` covers that. Only for values in [0, 1].
+    luck; `FamilyInterval` of kind "cp" covers that. Only for values in [0, 1].
 
     Examples
     --------
@@ -163,8 +163,8 @@ class KornGraubard:
 class Proportion:
     """Interval for a count of independent 0/1 families: Clopper-Pearson, Blaker, mid-P, Wilson and others.
 
-    Use it where every family is one 0/1 decision, or all-correct. Not where families have copies; the family
-    interval covers both, and on 0/1 families is Jeffreys ("jeffreys") and Clopper-Pearson ("cp").
+    Use it where every family is one 0/1 decision, or all-correct. Not where families have copies; `FamilyInterval`
+    covers both, and on 0/1 families is Jeffreys ("jeffreys") and Clopper-Pearson ("cp").
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from pairstats.pairs import paired_units
 from pairstats.panel import Panel
 from pairstats.replies import noted, number, provenance
 from pairstats.result import Estimates
-from pairstats.rows import Asked, families_only
+from pairstats.rows import Asked, families_only, joined
 
 CLUSTERED = ("obuchowski", "durkalski", "yang", "eliasziw-donner")
 ESTABLISHED = {"superiority": "superior", "noninferiority": "noninferior", "equivalence": "equivalent"}
@@ -192,7 +192,9 @@ def margin_test(
     -------
     Estimates
         One row a pair, with the interval that goes with the claim (at 1 - 2 alpha but for superiority), the
-        p-value of the claim, and ``verdict``: "inconclusive" where it is not shown. Not adjusted.
+        p-value of the claim, and ``verdict``: "inconclusive" where it is not shown. Not adjusted. ``null`` is the
+        difference that a claim of superiority or non-inferiority is tested against; ``margin`` the larger one
+        of two, ``note`` has both.
 
     Raises
     ------
@@ -217,9 +219,8 @@ def margin_test(
     found = compared(panel, estimand, comparison)
     rows: list[dict[str, Any]] = []
     for one in found.compared:
-        kept = ("n_families", "n_units", "n_missing", "note")
-        row = one.combined.labels | found.asked.described() | {name: one.row.get(name) for name in kept}
-        row |= {"claim": claim, "margin": max(map(abs, np.atleast_1d(margin).tolist())), "null": 0.0}
+        row = one.combined.labels | found.asked.described() | one.counted(method)
+        row |= {"claim": claim, "margin": max(map(abs, np.atleast_1d(margin).tolist()))}
         if one.totals is None and one.row.get("n_families"):
             raise PairstatsError(
                 f"The sides of {estimand.name} have different denominators, so there are no family differences "
@@ -234,12 +235,19 @@ def margin_test(
             bounds=bounds,
         )  # fmt: skip
         vain = [] if test.attainable else ["this many families could not have established the claim"]
+        worse, better = test.margin
+        null, held = {
+            "superiority": (0.0, []),
+            "noninferiority": (worse, [f"one-sided p of {worse:g} or worse"]),
+            "equivalence": (None, [f"p of two one-sided tests against {worse:g} and {better:g}"]),
+        }[claim]
         columns = {
             "estimate": test.estimate, "conf_low": test.low, "conf_high": test.high,
             "conf_level": test.confidence_level, "statistic": test.statistic, "p_value": test.p_value,
             "method": test.method, "verdict": ESTABLISHED[claim] if test.established else "inconclusive",
+            "null": null,
         }  # fmt: skip
-        row["note"] = "; ".join([*vain, *([row["note"]] if row["note"] else [])]) or None
+        row["note"] = joined([*vain, *held, row["note"]])
         rows.append(row | columns)
     settings = provenance(panel, claim=claim, margin=margin, method=method)
     return Estimates.from_rows(rows, factors=found.factors, provenance=settings)

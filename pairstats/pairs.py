@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy as np
 from pairstats.contrasts import Combination, Comparison, Trend
 from pairstats.errors import PairingError, PairstatsError, listed
 from pairstats.intervals import FamilyInterval, Totals
+from pairstats.numeric.checks import OPPOSITE
 from pairstats.numeric.exact import sign_flip
+from pairstats.numeric.facing import canonical_sides
 from pairstats.numeric.swap import swap_test
 from pairstats.numeric.trends import dose_trend
 from pairstats.rows import (
@@ -31,6 +34,10 @@ from pairstats.these_cases import these_cases_gap
 
 TIE = 1e-9
 
+OF_THE_TEST = re.compile(r"^smallest possible p|^p by |^interval and test disagree")
+OF_JEFFREYS = re.compile(r"family-cp is safer$")
+"""Notes of a contrast about its own test and its own interval."""
+
 
 @dataclass(frozen=True, eq=False)
 class Combined:
@@ -44,11 +51,14 @@ class Combined:
         Columns of the units.
     weights : ndarray, shape (len(columns),)
         Their weights; they sum to 0.
+    is_slope : bool
+        Whether they make a slope over doses, which has no better side.
     """
 
     labels: dict[str, Any]
     columns: tuple[int, ...]
     weights: np.ndarray
+    is_slope: bool = False
 
     def range(self, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
         """Range of the combination where every cell lies in `bounds`."""
@@ -83,22 +93,38 @@ class Compared:
     limits_at: Callable[[float], tuple[float, float]] | None = None
     deciding: str = "family-cp"
 
+    def counted(self, method: str = "family-jeffreys") -> dict[str, Any]:
+        """What the row of another test, or interval by `method`, keeps: counts, and the notes that are on both."""
+        notes = [note for note in str(self.row.get("note") or "").split("; ") if not OF_THE_TEST.search(note)]
+        if method != "family-jeffreys":
+            notes = [note for note in notes if not OF_JEFFREYS.search(note)]
+        counts = {name: self.row.get(name) for name in ("n_families", "n_units", "n_missing")}
+        return counts | {"note": joined(notes)}
 
-def paired_units(asked: Asked, factors: Sequence[str], cells: Sequence[str]) -> tuple[Units, str]:
+
+def paired_units(
+    asked: Asked, factors: Sequence[str], cells: Sequence[str], averaged: Sequence[str] = ()
+) -> tuple[Units, str]:
     """Collect units in which different levels of the factors meet, and say how they were paired.
 
-    Where the levels share no unit but every family has just one in each cell, families are the pairs.
+    Where the levels of a factor (or of one that is averaged over) share no unit but every family has just one in
+    each cell, families are the pairs.
     """
     panel, estimand = asked.panel, asked.estimand
     unit = panel.unit_of(estimand, factors)
     units = Units.collect(panel.rows(), estimand, panel.family, cells, unit)
-    if not unit or _levels_meet(units, [cells.index(factor) for factor in factors]):
+    together = tuple(dict.fromkeys((*factors, *averaged)))
+    apart = [factor for factor in together if not _levels_meet(units, [cells.index(factor)])]
+    if not unit or not apart:
         return units, ""
     whole = Units.collect(panel.rows(), estimand, panel.family, cells, ())
     if (units.n_planned > 0).sum() == (whole.n_planned > 0).sum():
         return whole, "paired by family"
+    strangers = not all(_levels_meet(whole, [cells.index(factor)]) for factor in apart)
+    if strangers and _levels_meet(units, [cells.index(factor) for factor in factors]):
+        return units, ""  # two levels hold other families: the rows will say that nothing can be compared
     raise PairingError(
-        f"No {' and '.join(unit)} is shared by two levels of {' and '.join(factors)}, and families hold "
+        f"No {' and '.join(unit)} is shared by two levels of {' and '.join(apart)}, and families hold "
         "several, so that it is not known which belong together. Map item= to an id that the levels share, or "
         "give the panel unit=() to compare family totals."
     )
@@ -131,7 +157,8 @@ def combine(
         labels = dict(zip(strata, stratum, strict=True))
         for combination in comparison.combinations(levels):
             if any(key in here for key in combination.weights):
-                found.append(_columns(combination, here, labels, averaged))
+                combined = _columns(combination, here, labels, averaged)
+                found.append(replace(combined, is_slope=isinstance(comparison, Trend)))
     return found
 
 
@@ -186,6 +213,9 @@ def compare(
         why = "no unit is answered on both sides" if not chosen.any() else "one side has nothing to count"
         return Compared(row | {"n_families": 0, "note": joined([f"no results: {why}", *notes])}, combined)
     row |= _discordant(units, combined, chosen)
+    if strays := sums.strays():
+        row |= {"estimate": float(sums.value() @ combined.weights), "n_families": len(sums)}
+        return Compared(row | {"note": joined([*strays, *notes])}, combined)
     if asked.panel.population == "these_cases":
         found, limits_at = these_cases_gap(asked, units, columns, combined.weights, chosen)
         row |= found | {"note": joined([parting(row | found), found["note"], *notes])}
@@ -231,8 +261,7 @@ def _shared(
         notes = [*notes, f"p by permuting doses within families ({test.method})"]
     else:
         test = sign_flip(totals.num, alternative=asked.alternative)
-    floor = [f"smallest possible p is {test.p_floor:.3g}"] if (test.p_floor or 0) > 0.05 else []
-    return numbers(asked, totals, [*notes, *floor]) | {
+    return numbers(asked, totals, [*notes, *_floor(test.p_floor)]) | {
         "statistic": float(totals.num.sum()), "p_value": test.p_value, "p_floor": test.p_floor,
     } | ({} if test.seed is None else {"seed": test.seed})  # fmt: skip
 
@@ -252,13 +281,13 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
     low, high = asked.estimand.bounds
     ends = (np.array([low, high]), np.array([high, low]))
     num, den, swapped = canonical_sides(sums.num, sums.den)
-    side = _OTHER_SIDE[asked.alternative] if swapped else asked.alternative
+    side = OPPOSITE[asked.alternative] if swapped else asked.alternative
     limits = chosen.limits_of(_ratio_difference, num, den, ends, asked.level, side)
     test = swap_test(num, den, alternative=side)
     value = sums.value()
     columns = limit_columns(limits)
     if swapped:
-        columns |= {"conf_low": -limits.high, "conf_high": -limits.low}
+        columns |= {"conf_low": 0.0 - limits.high, "conf_high": 0.0 - limits.low}
     estimate = float(value[0] - value[1])
     said = [
         *population_notes(asked.panel, len(sums)),
@@ -266,6 +295,7 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
         *limits.notes,
         *notes,
         f"p by {test.method}",
+        *_floor(test.p_floor),
     ]
     return columns | {
         "estimate": estimate, "n_families": len(sums), "statistic": estimate,
@@ -274,19 +304,9 @@ def _unshared(asked: Asked, sums: FamilySums, combined: Combined, notes: Sequenc
     }  # fmt: skip
 
 
-_OTHER_SIDE = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
-
-
-def canonical_sides(num: np.ndarray, den: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Order families and sides by their totals, so that draws depend on the data alone.
-
-    Swapping the sides or renaming families then gives the same draws, and exactly the opposite limits.
-    """
-    there, back = (np.round(np.hstack([num[:, s], den[:, s]]), 12) + 0.0 for s in ([0, 1], [1, 0]))
-    there, back = (table[np.lexsort(table.T[::-1])] for table in (there, back))
-    swapped = bool(back.ravel().tolist() < there.ravel().tolist())
-    table = back if swapped else there
-    return table[:, :2], table[:, 2:], swapped
+def _floor(smallest: float | None) -> list[str]:
+    """Say where no labels could have given a p of .05."""
+    return [f"smallest possible p is {smallest:.3g}"] if (smallest or 0) > 0.05 else []
 
 
 def _ratio_difference(num: np.ndarray, den: np.ndarray) -> np.ndarray:

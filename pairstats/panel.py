@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from pairstats.errors import PairingError, PairstatsError, SchemaError, listed, one_of
+from pairstats.errors import PairingError, PairstatsError, SchemaError, listed, nearest, one_of
 from pairstats.estimands import Estimand, Rows, add_up
 from pairstats.schema import ANSWERED, KEY, MISSING, NO_ANSWER, STATUSES, is_score
 
@@ -110,6 +110,7 @@ class Panel:
         if absent:
             raise SchemaError(
                 f"The records have no column {listed(absent, 10)}; they have {listed(self.columns, 60)}."
+                + nearest(absent[0], self.columns)
             )
 
     def unit_of(self, estimand: Estimand, factors: Sequence[str] = ()) -> tuple[str, ...]:

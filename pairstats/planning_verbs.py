@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pairstats.asking import check_estimand
 from pairstats.cell_totals import cell_totals
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
@@ -54,6 +55,7 @@ def design_effects(panel: Panel, estimand: Estimand) -> Estimates:
     1.164
     """
     families_only(panel, "A design effect")
+    check_estimand(panel, estimand)
     if estimand.bounds != (0.0, 1.0):
         raise PairstatsError(
             f"A design effect is for values in [0, 1], but {estimand.name} has the range {estimand.bounds}. Use "

@@ -12,9 +12,9 @@ from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.infer import compared
+from pairstats.numeric.facing import canonical_sides
 from pairstats.numeric.posterior import bayesian_bootstrap
 from pairstats.numeric.posterior import probability_better as posterior_of
-from pairstats.pairs import canonical_sides
 from pairstats.panel import Panel
 from pairstats.replies import provenance
 from pairstats.result import Estimates
@@ -90,8 +90,7 @@ def probability_better(
     found = compared(panel, estimand, comparison, confidence_level=confidence_level)
     rows: list[dict[str, Any]] = []
     for one in found.compared:
-        kept = ("n_families", "n_units", "n_missing", "note")
-        row = one.combined.labels | found.asked.described() | {name: one.row.get(name) for name in kept}
+        row = one.combined.labels | found.asked.described() | one.counted(f"family-{prior}")
         if one.sides is not None:
             rows += [row | each for each in _drawn(one.sides, found.asked, delta, prior, confidence_level)]
             continue

@@ -35,7 +35,7 @@ class _Stratum:
     @property
     def means(self) -> np.ndarray:
         """Mean of each family at each level, shape (G, k)."""
-        means: np.ndarray = self.sums.num / self.sums.den
+        means: np.ndarray = self.sums.means
         return means
 
 

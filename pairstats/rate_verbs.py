@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.asking import check_estimand, check_number
 from pairstats.cell_totals import cell_totals
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
@@ -68,11 +69,14 @@ def rate_test(
     0.0016
     """
     families_only(panel, "A test of a rate")
-    bounds = estimand.bounds
-    if bounds is None or not bounds[0] < rate < bounds[1]:
+    check_estimand(panel, estimand)
+    if estimand.bounds is None:
         raise PairstatsError(
-            f"`rate` must lie inside the range of {estimand.name}, which is {bounds}, but is {rate!r}."
+            f"A rate must have a known range, but {estimand.name!r} has none. Give it one, as in "
+            "Mean(column, bounds=(0, 1))."
         )
+    low, high = estimand.bounds
+    rate = check_number("rate", rate, low, high, low + (high - low) / 4)
     asked = asked_for(panel, estimand, FamilyInterval("cp"), confidence_level, alternative)
     rows = [
         row | asked.described() | {"null": float(rate)} if totals is None

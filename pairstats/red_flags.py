@@ -107,11 +107,11 @@ class RecordsCheck:
 def check_records(records: Records) -> RecordsCheck:
     """Look for what should be explained before anything is estimated.
 
-    Use it on every new set of records. Red flags come first: runs that are copies of each other, a model at
-    the ceiling or floor, scores of two models that differ by a constant, one raw record in several rows. Then
-    what is complete, and findings that are often harmless: constant answers, answers that are the same for two
-    models, repeats from a cache, confidence on two scales in a file, a family in two splits, a prompt or key
-    that differs between models.
+    Use it on every new set of records. Red flags come first: runs that are copies of each other, wholly or but
+    for a few replies, a model at the ceiling or floor, scores of two models that differ by a constant, one raw
+    record in several rows. Then what is complete, and findings that are often harmless: constant answers, answers
+    that are the same for two models, repeats from a cache, confidence on two scales in a file, a family in two
+    splits, a prompt or key that differs between models.
 
     Parameters
     ----------
@@ -130,8 +130,10 @@ def check_records(records: Records) -> RecordsCheck:
     Notes
     -----
     Nothing is estimated here: every finding is a count. Two runs are compared on the decisions both answered,
-    at least `MIN_COMMON` of them. A finding may have a good reason (a rerun at temperature 0 gives the same
-    replies); then it is to be written down, since the two are no independent samples.
+    at least `MIN_COMMON` of them. Where they hold no texts, equal answers and scores are red only if the chance of
+    that, were the two independent, is below `INCREDIBLE`, and the flag says how small it is. A finding may have a
+    good reason (a rerun at temperature 0 gives the same replies); then it is to be written down, since the two
+    are no independent samples.
 
     Examples
     --------

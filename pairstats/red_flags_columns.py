@@ -32,16 +32,14 @@ def constant_answers(rows: Rows) -> Iterator[Flag]:
         name = rows.names[int(str(subject))]
         times = part["answer"].value_counts()
         n, most = len(part), int(times.iloc[0])
-        gold = part["gold"].dropna()
-        varied = part["item"].nunique() >= MIN_COMMON and (
-            not len(gold) or gold.value_counts(normalize=True).iloc[0] < VARIED
-        )
+        keys = part["gold"].value_counts(normalize=True)
+        varied = part["item"].nunique() >= MIN_COMMON and (not len(keys) or keys.iloc[0] < VARIED)
         if n >= MIN_COMMON and most >= CONSTANT * n and varied:
-            keys = f"; the most frequent key is {gold.value_counts(normalize=True).iloc[0]:.0%} of the keys"
+            told = f"; the most frequent key is {keys.iloc[0]:.0%} of the keys" if len(keys) else ""
             yield Flag(
                 "constant_answer", False,
                 f"{name} answered {_short(times.index[0])} in {most} of "
-                f"{counted(n, 'decision')}{keys if len(gold) else ''}", most, n,
+                f"{counted(n, 'decision')}{told}", most, n,
             )  # fmt: skip
 
 

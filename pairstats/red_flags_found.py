@@ -34,9 +34,9 @@ class Flag:
     Attributes
     ----------
     kind : str
-        ``identical_runs``, ``ceiling``, ``floor``, ``constant_shift``, ``key_repeats``, ``response_id_repeats``,
-        ``constant_answer``, ``identical_answers``, ``cached_repeats``, ``two_scales``, ``two_splits``,
-        ``prompt_differs`` or ``gold_differs``.
+        ``identical_runs``, ``near_copies``, ``ceiling``, ``floor``, ``constant_shift``, ``key_repeats``,
+        ``response_id_repeats``, ``constant_answer``, ``identical_answers``, ``cached_repeats``, ``two_scales``,
+        ``two_splits``, ``prompt_differs`` or ``gold_differs``.
     red : bool
         Whether it makes estimates meaningless unless it is explained.
     finding : str

@@ -1,64 +1,22 @@
-"""Red flags: copied runs, a model at the end of the scale, constant shifts, keys that repeat."""
+"""Red flags: a model at the end of the scale, constant shifts, raw records and response ids that repeat."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from pairstats import schema
 from pairstats.errors import counted
-from pairstats.red_flags_found import MIN_COMMON, Check, Flag, LackingError, Rows, codes, first_of
+from pairstats.red_flags_copies import SAME, copied_runs
+from pairstats.red_flags_found import MIN_COMMON, Check, Flag, LackingError, Rows, first_of
 
-SAME = 1e-9
-"""Differences that are rounding."""
 NUMBERS = ("score", "confidence")
 """Columns that a constant shift is looked for in, besides further scores."""
+RECORD_OF_FILE = r":[^/\\]+$"
+"""End of a source that names a record of its file."""
 ID = "response_id"
 """Column that readers fill with the id the platform gave a reply."""
-
-
-def identical_runs(rows: Rows) -> Iterator[Flag]:
-    """Find two runs whose replies are the same texts; where no text is stored, whose rows are the same."""
-    answered = rows.answered
-    if rows.has("response"):
-        what, column = "the same texts", codes(answered["response"])
-        named = "replies"
-    else:
-        names = [n for n in ("answer", "score", "confidence") if rows.has(n)]
-        if not names:
-            raise LackingError("identical runs: the records hold no reply, answer or score")
-        column = pd.Series(answered.groupby(names, dropna=False).ngroup(), index=answered.index, dtype=float)
-        what, named = "the same", " and ".join(f"{name}s" for name in names)
-    grid = rows.grid(column.dropna())
-    for a, b in rows.pairs():
-        one, two = grid[:, a], grid[:, b]
-        both = ~np.isnan(one) & ~np.isnan(two)
-        n = int(both.sum())
-        # Where one value is nearly all there is (everybody is right), equal rows are no wonder.
-        if n < MIN_COMMON or _rest(one[both]) < 2 or not (one[both] == two[both]).all():
-            continue
-        yield Flag(
-            "identical_runs", True,
-            f"the {named} of {rows.names[a]} and {rows.names[b]} are {what} in {n} of {n} decisions "
-            f"({_scores_too(rows, a, b)})", n, n,
-        )  # fmt: skip
-
-
-def _rest(values: np.ndarray) -> int:
-    """How many are not the most frequent value."""
-    return int(len(values) - np.unique(values, return_counts=True)[1].max())
-
-
-def _scores_too(rows: Rows, a: int, b: int) -> str:
-    if not rows.has("score"):
-        return "no score"
-    grid = rows.grid(rows.answered["score"].dropna())
-    one, two = grid[:, a], grid[:, b]
-    both = ~np.isnan(one) & ~np.isnan(two)
-    n, same = int(both.sum()), int((np.abs(one[both] - two[both]) <= SAME).sum())
-    return f"scores equal in {same} of {n}"
 
 
 def ceilings(rows: Rows) -> Iterator[Flag]:
@@ -104,20 +62,35 @@ def key_repeats(rows: Rows) -> Iterator[Flag]:
     """Find one raw record in several rows, where that is an exception.
 
     Two rows with one key are refused by the format itself. Here the key differs, in the family for instance,
-    but file and record are the same, and so are reply and score.
+    but file and record are the same, and so are repeat, reply and score. A source that names no record, only a
+    file, tells rows apart no further than the rest of the key does. Rows that differ in their repeat may be
+    replies that one record holds, so that equal ones are only a remark.
     """
     sourced = rows.frame[rows.frame["source"] != ""]
     content = [n for n in ("response", "answer", "score") if rows.has(n)]
     if not len(sourced) or not content:
         raise LackingError("a raw record in several rows: the rows do not say where they come from")
-    times = sourced.groupby(["source", *content], dropna=False)["item"].transform("size")
-    twice = sourced[times > 1]
-    if len(twice) and len(twice) < len(sourced) / 2:
-        yield Flag(
-            "key_repeats", True,
-            f"{counted(twice['source'].nunique(), 'raw record')} stand in several rows each, with the same reply "
-            "and score", len(twice), len(sourced), first_of(twice["source"]),
-        )  # fmt: skip
+    key = [name for name in schema.KEY if name not in ("family", "repeat")]
+    named = sourced["source"].str.contains(RECORD_OF_FILE).astype(bool)
+    of_key = sourced.groupby(key, dropna=False).ngroup()
+    same = [sourced["source"], of_key.mask(named, -1), *(sourced[name] for name in content)]
+    for kind, by, told in (
+        ("key_repeats", [*same, sourced["repeat"]], "with the same reply and score"),
+        (
+            "cached_repeats",
+            same,
+            "as repeats with the same reply and score: one reply, or several that are equal",
+        ),
+    ):
+        several = sourced.groupby(by, dropna=False)["item"].transform("size") > 1
+        twice = sourced[several & (named | (kind == "key_repeats"))]
+        if len(twice) and len(twice) < len(sourced) / 2:
+            yield Flag(
+                kind, kind == "key_repeats",
+                f"{counted(twice['source'].nunique(), 'raw record')} stand in several rows each, {told}",
+                len(twice), len(sourced), first_of(twice["source"]),
+            )  # fmt: skip
+            return
 
 
 def response_ids(rows: Rows) -> Iterator[Flag]:
@@ -141,4 +114,4 @@ def response_ids(rows: Rows) -> Iterator[Flag]:
             )  # fmt: skip
 
 
-RUN_CHECKS: tuple[Check, ...] = (identical_runs, ceilings, constant_shifts, key_repeats, response_ids)
+RUN_CHECKS: tuple[Check, ...] = (copied_runs, ceilings, constant_shifts, key_repeats, response_ids)

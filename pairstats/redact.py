@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pairstats import schema
 from pairstats.errors import counted
+from pairstats.masks import MASKED, Mask
 from pairstats.records import LEDGER_COLUMNS, Records
 
 LONG = 200
@@ -27,22 +28,6 @@ TEXTS = re.compile(
 """Names of further columns that hold what was asked or said."""
 DIGESTS = re.compile(r"(sha256|hash|_id|tokens)$")
 """Names of further columns that hold no text, whatever the rest of their name says."""
-EMAIL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}")
-KEYS: tuple[re.Pattern[str], ...] = tuple(map(re.compile, (
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
-    r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}",
-    r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|gsk_|r8_|npm_|pypi-|xox[abprs]-|xai-|pplx-|lsv2_|dop_v1_)[A-Za-z0-9_-]{12,}",
-    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-    r"\bAIza[A-Za-z0-9_-]{30,}",
-    r"(?i:\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*",
-    r"(?i:\b(?:api[-_ ]?key|secret|token|password|passwd|authorization)\b[\"']?\s*[:=]\s*[\"']?)"
-    r"[^\s\"',;]{8,}[\"']?",
-)))  # fmt: skip
-"""What providers' keys look like, and what stands behind a word for one."""
-MASKED = re.compile(r"\[(?:key|e-mail) (\d{1,9})\]")
-UNBROKEN = re.compile(r"[A-Za-z0-9]{32,}")
-"""A long word without a break is a key where it mixes capitals, small letters and digits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,8 +37,8 @@ class Redacted(Records):
     Attributes
     ----------
     redactions : pandas.DataFrame
-        One row a column and deed: ``column``, ``what`` (``dropped``, ``digest``, ``e-mail``, ``key``), and how
-        many values.
+        One row a column and deed: ``column``, ``what`` (``dropped``, ``binary``, ``digest``, ``e-mail``,
+        ``key``), and how many values; a name of a column that was masked counts too.
     """
 
     redactions: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -67,11 +52,13 @@ def redact_records(records: Records) -> Redacted:
     """Take out of records what should not be shared.
 
     Use it before records leave the house. Replies and prompts are dropped: the column ``response``, further
-    columns that are named like a reply or a prompt or hold long texts. An answer or key of 200 characters or
-    more becomes the digest of its text, so that flips can still be counted. In every text that stays (ids,
-    sources, reasons, notes of the ledger, reasons of records left out), what looks like a key or an e-mail
-    address becomes ``[key 1]``, ``[e-mail 1]``: equal ones get equal numbers, so that ids still pair. The numbers
-    are those of one call: redact records together that shall be paired, never file by file.
+    columns that are named like a reply or a prompt or hold long texts, nested values or bytes, in which anything
+    may be. An answer or key of 200 characters or more becomes the digest of its text, so that flips can still be
+    counted. In every text that stays (ids, names of columns, sources, reasons, notes of the ledger, reasons of
+    records left out), what looks like a key or an e-mail address becomes ``[key 1]``, ``[e-mail 1]``: equal ones
+    get equal numbers, so that ids still pair. A text that looks like a mask stays as it is, and its number is
+    given to nothing else. The numbers are those of one call: redact records together that shall be paired, never
+    file by file.
 
     Parameters
     ----------
@@ -97,20 +84,19 @@ def redact_records(records: Records) -> Redacted:
     >>> print(*told(safe.redactions), sep="; ")
     redacted: 1 reply or prompt dropped, 1 e-mail address masked
     """
-    mask = Mask(_highest(records))
+    table = schema.undictionary(records.table)
+    mask = Mask(_taken(table, records.ledger, records.left_out))
     deeds: Counter[tuple[str, str]] = Counter()
     columns: dict[str, Any] = {}
-    table = schema.undictionary(records.table)
-    for name in table.column_names:
-        column = table.column(name)
-        if name != "response" and not _is_text(column):
-            columns[name] = column
-        elif name == "response" or _holds_texts(name, column):
-            deeds[name, "dropped"] += len(column) - column.null_count
-            if name == "response":
+    for given, column in zip(table.column_names, table.columns, strict=True):
+        name = _masked_name(given, mask, deeds)
+        what = _to_drop(given, column)
+        if what is not None:
+            deeds[name, what] += len(column) - column.null_count
+            if given == "response":
                 columns[name] = pa.nulls(len(column), pa.string())
         else:
-            columns[name] = _masked(name, column, mask, deeds)
+            columns[name] = _masked(name, column, mask, deeds) if _is_text(column) else column
     ledger, left_out = (
         _clean(records.ledger, "ledger", mask, deeds),
         _clean(records.left_out, "left_out", mask, deeds),
@@ -128,56 +114,49 @@ def redact_records(records: Records) -> Redacted:
     )
 
 
-class Mask:
-    """Numbers of the keys and addresses met so far, counted on from those that a text holds already."""
-
-    def __init__(self, first: int = 0) -> None:
-        self._first = first
-        self._known: dict[tuple[str, str], str] = {}
-
-    def __call__(self, text: str, met: Counter[str], *, digests: bool = False) -> str:
-        """Give a text without keys and addresses, and count them; a digest is a long word, and no key."""
-        for pattern in KEYS:
-            text = pattern.sub(lambda match: self._named("key", match[0], met), text)
-        if not digests:
-            text = UNBROKEN.sub(lambda m: self._named("key", m[0], met) if _is_mixed(m[0]) else m[0], text)
-        return EMAIL.sub(lambda match: self._named("e-mail", match[0], met), text)
-
-    def _named(self, kind: str, value: str, met: Counter[str]) -> str:
-        met[kind] += 1
-        number = self._first + sum(each == kind for each, _ in self._known) + 1
-        return self._known.setdefault((kind, value), f"[{kind} {number}]")
-
-
-def _highest(records: Records) -> int:
-    """Highest number of a mask that the records hold already: new ones must be told from it."""
-    texts = [records.table.column(name) for name in records.table.column_names]
-    words = {word for column in texts if _is_text(column) and not pa.types.is_nested(column.type)
-             for word in pc.unique(column).to_pylist() if word and "[" in word}  # fmt: skip
-    return max((int(n) for word in words for n in MASKED.findall(word)), default=0)
-
-
-def _is_mixed(word: str) -> bool:
-    kinds = (str.isupper, str.islower, str.isdigit)
-    return all(any(kind(char) for char in word) for kind in kinds)
+def _taken(table: pa.Table, *frames: pd.DataFrame) -> set[str]:
+    """Masks that stand in the records already: new ones must be told from them."""
+    texts: set[Any] = set(table.column_names)
+    for column in table.columns:
+        if _is_text(column):
+            texts.update(pc.unique(column).to_pylist())
+    for frame in frames:
+        texts.update(value for column in frame.columns for value in frame[column] if isinstance(value, str))
+    return {mask for text in texts if text and "[" in text for mask in MASKED.findall(text)}
 
 
 def _is_text(column: pa.ChunkedArray) -> bool:
-    return (
-        pa.types.is_string(column.type)
-        or pa.types.is_large_string(column.type)
-        or pa.types.is_nested(column.type)
-    )
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_kind(column.type) for is_kind in kinds)
 
 
-def _holds_texts(name: str, column: pa.ChunkedArray) -> bool:
-    """Whether a further column holds what was asked or said."""
-    if name in schema.NAMES:
-        return False
-    if pa.types.is_nested(column.type) or (TEXTS.search(name) and not DIGESTS.search(name)):
-        return True
-    longest = pc.max(pc.utf8_length(column)).as_py()
-    return longest is not None and longest >= LONG
+def _is_plain(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds numbers, truth values, times or nothing, in which nothing can hide."""
+    kinds = (pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null)
+    return any(is_kind(column.type) for is_kind in kinds)
+
+
+def _to_drop(name: str, column: pa.ChunkedArray) -> str | None:
+    """Why a column must go: it holds what was asked or said, or what cannot be looked at; None if it stays."""
+    if name == "response":
+        return "dropped"
+    if name in schema.NAMES or _is_plain(column):
+        return None
+    if not _is_text(column) and not pa.types.is_nested(column.type):
+        return "binary"
+    if not _is_text(column) or (TEXTS.search(name) and not DIGESTS.search(name)):
+        return "dropped"
+    longest = pc.max(pc.utf8_length(column.cast(pa.large_string()))).as_py()
+    return "dropped" if longest is not None and longest >= LONG else None
+
+
+def _masked_name(name: str, mask: Mask, deeds: Counter[tuple[str, str]]) -> str:
+    met: Counter[str] = Counter()
+    kind, rest = ("score_", name[6:]) if schema.is_score(name) and name != "score" else ("", name)
+    masked = name if name in schema.NAMES else kind + mask(rest, met)  # a score stays one
+    for what, n in met.items():
+        deeds[masked, what] += n
+    return masked
 
 
 def _masked(name: str, column: pa.ChunkedArray, mask: Mask, deeds: Counter[tuple[str, str]]) -> pa.Array:
@@ -218,7 +197,8 @@ def _clean(frame: pd.DataFrame, name: str, mask: Mask, deeds: Counter[tuple[str,
     return cleaned
 
 
-_WORDS = {"dropped": ("reply or prompt", "dropped"), "digest": ("long answer", "replaced by a digest"),
+_WORDS = {"dropped": ("reply or prompt", "dropped"), "binary": ("binary value", "dropped"),
+          "digest": ("long answer", "replaced by a digest"),
           "key": ("key", "masked"), "e-mail": ("e-mail address", "masked")}  # fmt: skip
 _PLURAL = {"reply or prompt": "replies or prompts", "e-mail address": "e-mail addresses"}
 

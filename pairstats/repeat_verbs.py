@@ -70,7 +70,7 @@ def variance_parts(
     shared = shared_columns(panel, "Variance components", None)
     unit = _unit(panel, column)
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel, column, *unit):
+    for replies in replies_by_cell(panel, column, *unit, numbers=(column,)):
         frame = replies.frame[replies.frame[column].notna()]
         row = {
             **replies.labels, **shared, "n_units": len(frame.groupby([panel.family, *unit])) if len(frame) else 0,
@@ -163,7 +163,7 @@ def framing_test(panel: Panel, factor: str = "variant", column: str = "score") -
     others = tuple(name for name in panel.cells if name != factor)
     shared = shared_columns(panel, "A test of framings", None, weight="family")
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel.by(others), factor, column):
+    for replies in replies_by_cell(panel.by(others), factor, column, numbers=(column,)):
         table = replies.frame.pivot_table(
             index=panel.family, columns=[factor, "repeat"], values=column, aggfunc="mean", dropna=False
         )
@@ -237,7 +237,7 @@ def pass_rates(
     shared = shared_columns(panel, "pass@k", confidence_level)
     unit = _unit(panel, column)
     rows: list[dict[str, Any]] = []
-    for replies in replies_by_cell(panel, column, *unit):
+    for replies in replies_by_cell(panel, column, *unit, numbers=(column,)):
         refuse_partial(column, replies.frame[column].dropna().to_numpy(dtype=float))
         counts = replies.frame.groupby([panel.family, *unit])[column].agg(["sum", "count"])
         enough = counts[counts["count"] >= k]

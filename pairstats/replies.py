@@ -11,12 +11,16 @@ import numpy as np
 import pandas as pd
 
 from pairstats._version import __version__
-from pairstats.errors import PairingError, PairstatsError, listed
+from pairstats.errors import PairingError, PairstatsError, SchemaError, listed
 from pairstats.estimands import Mean
 from pairstats.numeric.shares import Share
 from pairstats.panel import Panel
 from pairstats.rows import families_only, joined, population_notes
 from pairstats.schema import KEY
+
+
+class ApartError(PairingError):
+    """Two levels that have replies, but to no request in common."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +39,7 @@ class CellReplies:
     frame: pd.DataFrame
 
 
-def replies_by_cell(panel: Panel, *columns: str) -> list[CellReplies]:
+def replies_by_cell(panel: Panel, *columns: str, numbers: Sequence[str] = ()) -> list[CellReplies]:
     """Replies of every cell, with the columns of the key, the given ones, and three flags.
 
     Parameters
@@ -43,6 +47,8 @@ def replies_by_cell(panel: Panel, *columns: str) -> list[CellReplies]:
     panel : Panel
     *columns : str
         Columns that the verb reads.
+    numbers : sequence of str
+        Those of them that must hold numbers; they become floats.
 
     Returns
     -------
@@ -56,12 +62,28 @@ def replies_by_cell(panel: Panel, *columns: str) -> list[CellReplies]:
     frame = panel.rows().select(*names).collect().to_pandas()
     # Arrow dictionaries become categories, whose unused levels would make empty groups.
     plain = {name: object for name, kind in frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)}
-    frame = frame.astype(plain)
+    frame = frame.astype(plain).assign(**{name: _floats(name, frame[name]) for name in numbers})
     frame = frame.sort_values(list(dict.fromkeys(order)), kind="stable", ignore_index=True)
     if not panel.cells:
         return [CellReplies({}, frame)]
     groups = frame.groupby(list(panel.cells), dropna=False, sort=True)
     return [CellReplies(dict(zip(panel.cells, key, strict=True)), part) for key, part in groups]
+
+
+def _floats(name: str, values: pd.Series) -> pd.Series:
+    """Write numbers as floats, with NaN where there is none."""
+    texts = (
+        [value for value in values.dropna() if isinstance(value, str)]
+        if values.dtype.kind not in "fiub"
+        else []
+    )
+    try:
+        if not texts:
+            return values.astype(float)
+        shown = listed(dict.fromkeys(texts))
+    except (TypeError, ValueError):
+        shown = str(values.dtype)
+    raise SchemaError(f"Column {name!r} must hold numbers, but holds {shown}. Name another column.")
 
 
 def request_keys(panel: Panel, column: str, factor: str) -> list[str]:
@@ -92,7 +114,7 @@ def side_by_side(
     merged = sides[0].merge(sides[1], on=list(keys), how="outer", suffixes=("_1", "_2"), indicator=True)
     if len(merged) and not (merged["_merge"] == "both").any():
         apart = [key for key in keys if set(sides[0][key]).isdisjoint(sides[1][key])]
-        raise PairingError(
+        raise ApartError(
             f"No request is shared by {factor} {levels[0]!r} and {levels[1]!r}: they differ in "
             f"{listed(apart or keys, 10)}. Map the ids so that both share them, or set unit= of the panel."
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pairstats.asking import check_panel
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.intervals import CR2, FamilyInterval, IntervalKind, Limits, Totals
@@ -64,6 +66,12 @@ def cell_row(asked: Asked, units: Units, cell: Cell) -> dict[str, Any]:
     if not len(sums):
         why = f"none of {planned} planned replies counts" if not valid else "no reply meets the condition"
         return row | {"n_families": 0, "note": f"no results: {why}"}
+    if strays := sums.strays():
+        value = float(sums.value()[0])
+        return row | {
+            "estimate": None if math.isnan(value) else value, "n_families": len(sums),
+            "note": joined([*strays, *asked.remarks]),
+        }  # fmt: skip
     if asked.panel.population == "these_cases":
         return row | these_cases(asked, units, column)
     totals = Totals(sums.num[:, 0], sums.den[:, 0], bounds)
@@ -121,7 +129,8 @@ def population_notes(panel: Panel, n_families: int) -> list[str]:
 
 
 def families_only(panel: Panel, what: str) -> None:
-    """Raise where the panel declares a population for which no sample of families exists."""
+    """Raise where it is no panel, or declares a population for which no sample of families exists."""
+    check_panel(panel)
     if panel.population == "these_cases":
         raise PairstatsError(
             f"{what} is over families, as population='families' says, but the panel declares 'these_cases'. "
@@ -162,6 +171,13 @@ def blank_notes(units: Units, columns: Sequence[int], chosen: np.ndarray) -> lis
     return [f"{blank} without an answer are counted"] if blank else []
 
 
-def joined(notes: Sequence[str]) -> str | None:
-    """Notes as one text, each once, empty ones left out; None where there is none."""
-    return "; ".join(dict.fromkeys(filter(None, notes))) or None
+def joined(notes: Iterable[str | None]) -> str | None:
+    """Notes as one text, each once (also those joined before), empty ones left out; None where there is none.
+
+    Examples
+    --------
+    >>> joined(["pooled over run (2); 3 families", None, "pooled over run (2)"])
+    'pooled over run (2); 3 families'
+    """
+    said = (part for note in notes if note for part in note.split("; "))
+    return "; ".join(dict.fromkeys(filter(None, said))) or None

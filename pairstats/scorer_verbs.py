@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairstats.asking import check_estimand
 from pairstats.cell_totals import cell_totals
 from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
@@ -20,7 +21,7 @@ from pairstats.numeric.scorer_error import (
 from pairstats.panel import Panel
 from pairstats.replies import noted, provenance
 from pairstats.result import Estimates
-from pairstats.rows import families_only
+from pairstats.rows import families_only, joined
 
 DOES_NOT_FIT = "no true rate gives such scores: this sensitivity or specificity is another one here"
 
@@ -82,6 +83,7 @@ def corrected(
     0.593
     """
     families_only(panel, "A corrected rate")
+    check_estimand(panel, estimand)
     if estimand.bounds != (0.0, 1.0):
         raise PairstatsError(
             f"A correction is for values in [0, 1], but {estimand.name} has the range {estimand.bounds}."
@@ -113,8 +115,7 @@ def _differences(
     found = compared(panel, estimand, comparison, confidence_level=options["confidence_level"])
     rows = []
     for one in found.compared:
-        kept = ("n_families", "n_units", "n_missing", "note")
-        row = one.combined.labels | found.asked.described() | {name: one.row.get(name) for name in kept}
+        row = one.combined.labels | found.asked.described() | one.counted(f"family-{options['kind']}")
         row |= {"estimand": f"corrected({estimand.name})", "null": 0.0}
         if one.totals is None and one.row.get("n_families"):
             raise PairstatsError(
@@ -132,7 +133,7 @@ def _gap(totals: Totals, row: dict[str, Any], options: dict[str, Any]) -> dict[s
             f"{totals.bounds}. Compare two levels with Pairwise or Versus."
         )
     columns = _columns(corrected_difference(totals.means, sizes=totals.den, **options))
-    return columns | {"note": "; ".join(filter(None, [columns["note"], row["note"]]))}
+    return columns | {"note": joined([columns["note"], row["note"]])}
 
 
 def _columns(found: CorrectedInterval) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pairstats.errors import PairstatsError, ProtocolError
@@ -14,7 +14,7 @@ from pairstats.result import Estimates
 AS_REGISTERED = "as registered"
 
 
-def sensitivity(protocol: Protocol, panel: Panel) -> Estimates | None:
+def sensitivity(protocol: Protocol, panel: Panel, registered: Mapping[str, Estimates]) -> Estimates | None:
     """Judge the contrasts again under every other way to analyse them.
 
     Parameters
@@ -22,6 +22,8 @@ def sensitivity(protocol: Protocol, panel: Panel) -> Estimates | None:
     protocol : Protocol
     panel : Panel
         As the design makes it.
+    registered : mapping of str to Estimates
+        The contrasts as they were judged, which the others stand beside.
 
     Returns
     -------
@@ -32,9 +34,12 @@ def sensitivity(protocol: Protocol, panel: Panel) -> Estimates | None:
     if not protocol.sensitivity:
         return None
     rows, factors = [], ["question", "analysis"]
+    analyses: list[tuple[str, Mapping[str, Estimates], Sequence[str]]] = [(AS_REGISTERED, registered, ())]
     for name, changed, inside, wanted in _analyses(protocol, panel):
-        for question, found in _contrasts(name, changed, inside, wanted).items():
-            if wanted and question not in wanted:
+        analyses.append((name, _contrasts(name, changed, inside, wanted), wanted))
+    for name, judged, about in analyses:
+        for question, found in judged.items():
+            if about and question not in about:
                 continue
             factors += [factor for factor in found.factors if factor not in factors]
             rows += [{**row, "question": question, "analysis": name, "registered": False} for row in found]
@@ -56,7 +61,6 @@ def _contrasts(name: str, protocol: Protocol, panel: Panel, wanted: Sequence[str
 
 def _analyses(protocol: Protocol, panel: Panel) -> Iterator[tuple[str, Protocol, Panel, list[str]]]:
     """Yield the name of each analysis, the protocol and panel it uses, and the contrasts it is about."""
-    yield AS_REGISTERED, protocol, panel, []
     for rule in protocol.sensitivity:
         changed, inside = _changed(protocol, panel, rule)
         if rule.leave_out is None:

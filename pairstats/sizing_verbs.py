@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from pairstats.asking import check_comparison, check_estimand, check_number
 from pairstats.cell_totals import cell_totals
 from pairstats.contrasts import Comparison, Trend
-from pairstats.errors import PairstatsError
+from pairstats.errors import PairstatsError, one_of
 from pairstats.estimands import Estimand, Mean
 from pairstats.infer import asked_for
+from pairstats.numeric.checks import as_count
 from pairstats.numeric.noninferiority import noninferiority_nobs
 from pairstats.numeric.planning import families_needed
-from pairstats.numeric.power import mcnemar_sample_size
+from pairstats.numeric.power import SIZE_METHODS, mcnemar_sample_size
 from pairstats.numeric.variance import variance_components
 from pairstats.pairs import TIE, combine, paired_units
 from pairstats.panel import Panel
@@ -27,7 +29,7 @@ from pairstats.rows import families_only
 def margin_plan(
     panel: Panel,
     estimand: Estimand | None = None,
-    margins: Sequence[float] = (0.10, 0.05, 0.03),
+    margins: float | Sequence[float] = (0.10, 0.05, 0.03),
     *,
     alpha: float = 0.025,
 ) -> Estimates:
@@ -41,7 +43,7 @@ def margin_plan(
     panel : Panel
     estimand : Estimand, optional
         Which replies count; by default ``Mean("score")``.
-    margins : sequence of float
+    margins : float or sequence of float
         Largest losses that would not matter, in (0, 1).
     alpha : float, default 0.025
         One-sided.
@@ -68,7 +70,9 @@ def margin_plan(
     [36.0, 35.0]
     """
     families_only(panel, "A claim against a margin")
-    chosen = estimand or Mean("score")
+    chosen = Mean("score") if estimand is None else estimand
+    check_number("alpha", alpha, 0.0, 0.5, 0.025)
+    margins = _margins(margins)
     rows: list[dict[str, Any]] = []
     for row, totals in cell_totals(panel, chosen):
         have, items = row["n_families"], row["n_units"]
@@ -84,6 +88,15 @@ def margin_plan(
                 columns = {"estimand": f"{what}_for_margin({margin:g})", "estimate": float(needed)}
                 rows.append(row | columns | {"margin": float(margin), "method": method, "note": told})
     return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel, alpha=alpha))
+
+
+def _margins(margins: Any) -> tuple[float, ...]:
+    """Margins as numbers; one alone need not be a list."""
+    one = isinstance(margins, int | float | str) or not isinstance(margins, Iterable)
+    given = (margins,) if one else tuple(margins)
+    if not given:
+        raise PairstatsError("`margins` must hold at least one margin, but is empty. Write [0.05].")
+    return tuple(check_number("margins", margin, 0.0, 1.0, 0.05) for margin in given)
 
 
 def families_plan(
@@ -146,9 +159,17 @@ def families_plan(
     [25.0, 20.0]
     """
     families_only(panel, "A number of families")
+    check_comparison(panel, comparison)
     if isinstance(comparison, Trend):
         raise PairstatsError("A number of families is for two sides, not for a Trend.")
-    panel.require(column, *comparison.factors)
+    check_estimand(panel, Mean(column))
+    one_of("method", method, SIZE_METHODS)
+    check_number("power", power, 0.0, 1.0, 0.8)
+    check_number("alpha", alpha, 0.0, 1.0, 0.05)
+    copies, n_pairs = (
+        None if value is None else as_count(name, value, minimum=1)
+        for name, value in (("copies", copies), ("n_pairs", n_pairs))
+    )
     cells = tuple(dict.fromkeys((*panel.cells, *comparison.factors)))
     stated = np.array(panel.rows().select(column).collect()[column].to_list(), dtype=float)
     refuse_partial(column, stated[~np.isnan(stated)])

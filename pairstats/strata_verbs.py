@@ -245,7 +245,7 @@ def _gathered(
             raise PairstatsError(
                 f"Differences need equal denominators on all sides, but those of {estimand.name} differ."
             )
-        scores.append((sums.num @ weights) / sums.den[:, 0] if len(sums) else np.zeros(0))
+        scores.append(sums.means @ weights if len(sums) else np.zeros(0))
         sizes.append(sums.den[:, 0])
         strata += [name] * len(sums)
         families += list(sums.families)

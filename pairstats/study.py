@@ -32,6 +32,9 @@ FOLDER = "study"
 TAKEN = ("estimates", "completeness", "calibration")
 """Names of tables that the run itself gives to the script's figures."""
 
+LONGEST = 100
+"""Bytes of a name that every file system takes, with an ending behind it."""
+
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 
@@ -110,10 +113,19 @@ def _named(found: object, path: Path, function: str) -> dict[str, Any]:
         raise PairstatsError(
             f"{path.name}: `{function}` must return a dict of name to result, but returns {type(found).__name__}."
         )
-    odd = [name for name in found if not (isinstance(name, str) and _NAME.fullmatch(name))]
+    odd = [name for name in found if not _is_file_name(name)]
     if odd:
+        shown = repr(odd[0]) if len(repr(odd[0])) <= LONGEST else f"{repr(odd[0])[:60]}…"
         raise PairstatsError(
-            f"{path.name}: names of `{function}` become file names (letters, digits, _), but one is {odd[0]!r}."
+            f"{path.name}: names of `{function}` become file names (a letter first, then letters, digits and _, at "
+            f"most {LONGEST} bytes), but one is {shown}."
+        )
+    alike = {name.casefold(): name for name in reversed(found)}
+    twice = [name for name in found if alike[name.casefold()] != name]
+    if twice:
+        raise PairstatsError(
+            f"{path.name}: names of `{function}` must differ by more than capitals, since some systems take such "
+            f"files for one, but {alike[twice[0].casefold()]!r} and {twice[0]!r} do not."
         )
     taken = [name for name in found if name in TAKEN]
     if taken:
@@ -121,26 +133,36 @@ def _named(found: object, path: Path, function: str) -> dict[str, Any]:
     return dict(found)
 
 
+def _is_file_name(name: object) -> bool:
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None and len(name.encode()) <= LONGEST
+
+
 def _as_table(name: str, value: object, path: Path) -> Table:
     if isinstance(value, Estimates):
         return value
     if isinstance(value, pd.DataFrame):
-        return _with_index(name, value, path)
+        return _with_index(f"table {name!r}", value, path)
     frame = getattr(value, "frame", None)
     if isinstance(frame, pd.DataFrame):
-        return frame
+        return _with_index(f"table {name!r}", frame, path)
     raise PairstatsError(
         f"{path.name}: table {name!r} must be Estimates or a frame, but is {type(value).__name__}."
     )
 
 
-def _with_index(name: str, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+def _with_index(what: str, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Keep what a named index says as columns; one of plain row numbers says nothing."""
     if all(each is not None for each in frame.index.names):
+        twice = [each for each in frame.index.names if each in frame.columns]
+        if twice:
+            raise PairstatsError(
+                f"{path.name}: the index of {what} must become columns, but there is one called {twice[0]!r} "
+                "already. Rename it (rename_axis), or drop it (reset_index(drop=True))."
+            )
         return frame.reset_index()
     if isinstance(frame.index, pd.MultiIndex) or not pd.api.types.is_integer_dtype(frame.index):
         raise PairstatsError(
-            f"{path.name}: the index of table {name!r} would be lost. Name it (rename_axis), or drop it "
+            f"{path.name}: the index of {what} would be lost. Name it (rename_axis), or drop it "
             "(reset_index(drop=True))."
         )
     return frame
@@ -155,4 +177,13 @@ def _as_figure(name: str, value: Any, path: Path) -> Figure:
         raise PairstatsError(
             f"{path.name}: figure {name!r} must be axes or a figure, but is {type(value).__name__}."
         )
+    source = getattr(found, "drawn_from", None)
+    if not (source is None or isinstance(source, Estimates | pd.DataFrame)):
+        raise PairstatsError(
+            f"{path.name}: `drawn_from` of figure {name!r} must be Estimates or a frame, which become its CSV, but "
+            f"is {type(source).__name__}."
+        )
+    if isinstance(source, pd.DataFrame):
+        kept = _with_index(f"`drawn_from` of figure {name!r}", source, path)
+        setattr(found, "drawn_from", kept)  # noqa: B010 -- it may be a plain figure of the user's
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pairstats.errors import PairingError
+from pairstats.errors import PairingError, PairstatsError
 from pairstats.estimands import SUMS, Estimand, Rows
 
 Cell = tuple[str, ...]
@@ -50,6 +50,12 @@ class Units:
         keys = [family, *cells, *unit]
         reduced = estimand.reduce(rows, [family, *cells], unit).collect()
         frame = pd.DataFrame({name: reduced[name].to_numpy() for name in [*keys, *SUMS]})
+        negative = np.flatnonzero(frame["den"].to_numpy() < 0)
+        if negative.size:
+            raise PairstatsError(
+                f"The denominator of {estimand.name} must not be negative, but it is in {negative.size} units, the "
+                f"first in family {frame[family].iloc[negative[0]]}. Check the column."
+            )
         return cls._dense(frame, family, cells, unit)
 
     @classmethod
@@ -87,7 +93,7 @@ class Units:
         if weight == "family":
             num = np.divide(num, den, out=np.zeros_like(num), where=den > 0)
             den = (den > 0).astype(float)
-        kept = (den > 0).any(axis=1)
+        kept = ((den > 0) | (num != 0)).any(axis=1)
         return FamilySums(tuple(np.asarray(self.families, dtype=object)[kept]), num[kept], den[kept])
 
     def bounds(self, column: int, ends: tuple[float, float], weight: str) -> tuple[float, float] | None:
@@ -140,6 +146,29 @@ class FamilySums:
 
     def __len__(self) -> int:
         return len(self.families)
+
+    @property
+    def means(self) -> np.ndarray:
+        """Ratio of each family in each cell; an error where a family has a numerator but no denominator."""
+        if self.stray:
+            raise PairstatsError(
+                f"Every family must have a denominator, but {len(self.stray)} have a numerator only, the first "
+                f"{self.stray[0]}. Take a denominator that every family has, such as a count of replies."
+            )
+        ratios: np.ndarray = self.num / self.den
+        return ratios
+
+    @property
+    def stray(self) -> list[str]:
+        """Families with a numerator but no denominator: they count, but have no ratio of their own."""
+        found = ((self.den == 0) & (self.num != 0)).any(axis=1)
+        return [family for family, one in zip(self.families, found.tolist(), strict=True) if one]
+
+    def strays(self) -> list[str]:
+        """Note on the families that have no ratio."""
+        found = self.stray
+        said = f"no interval: {len(found)} families have a numerator but no denominator, the first "
+        return [said + found[0]] if found else []
 
     def value(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Ratio of totals in each cell, under weights of shape (..., G); all ones by default."""

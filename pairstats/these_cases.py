@@ -70,7 +70,8 @@ def these_cases_gap(
     columns : sequence of int
         Columns of both sides, those of the second in the order of the first.
     weights : ndarray
-        Their weights: equal and positive on the first side, the opposite on the second.
+        Their weights: equal and positive on the first side, the opposite on the second. Of an interaction a side
+        has one level of the effect in the one group, and the other level in the other.
     chosen : ndarray of bool
         Units that count on both sides.
 
@@ -84,14 +85,21 @@ def these_cases_gap(
     Raises
     ------
     PairstatsError
-        As `these_cases`, and for more than two sides.
+        As `these_cases`, and for cells of different weights.
+
+    Notes
+    -----
+    An interaction is so often the difference of the two sides as a side has cells for each average. Its labels
+    are exchanged within each group: the law is exact where neither group shows an effect, and wider than that
+    of the replies where both show the same one, so that the test is conservative then.
     """
     method = _method(asked)
     sides = [[c for c, w in zip(columns, weights, strict=True) if sign * w > 0] for sign in (1, -1)]
-    if len(sides[0]) != len(sides[1]) or not np.allclose(np.abs(weights), 1 / len(sides[0])):
+    scale = float(weights.clip(min=0).sum())
+    if len(sides[0]) != len(sides[1]) or not np.allclose(np.abs(weights), scale / len(sides[0])):
         raise PairstatsError(
-            "For population='these_cases' two levels are compared (Pairwise or Versus), not an Interaction or a "
-            "Trend. Compare the levels one by one, or declare population='families'."
+            "For population='these_cases' two levels or two effects are compared (Pairwise, Versus, Interaction), "
+            "not a Trend. Compare the levels one by one, or declare population='families'."
         )
     first, second = (_counts(asked, units, side, chosen) for side in sides)
     shares, n_cases = _weights(asked, units, chosen)
@@ -106,17 +114,18 @@ def these_cases_gap(
     notes = [
         _conditional(n_cases, np.concatenate([first[1], second[1]])),
         f"p by exchanging the replies to each case ({found.test})",
+        *(["it is conservative where both groups show one effect"] if scale > 1 else []),
     ]
     row = {
-        "estimate": found.estimate, "std_error": found.std_error, "conf_low": found.low,
-        "conf_high": found.high, "method": found.method, "n_families": n_cases, "p_value": found.p_value,
-        "p_floor": found.p_floor, "mc_error": found.mc_error, "seed": found.seed, "statistic": found.estimate,
-        "note": "; ".join(notes),
+        "estimate": scale * found.estimate, "std_error": scale * found.std_error, "conf_low": scale * found.low,
+        "conf_high": scale * found.high, "method": found.method, "n_families": n_cases, "p_value": found.p_value,
+        "p_floor": found.p_floor, "mc_error": found.mc_error, "seed": found.seed,
+        "statistic": scale * found.estimate, "note": "; ".join(notes),
     }  # fmt: skip
 
     def deciding(level: float) -> tuple[float, float]:
         limits = gap(level, "clopper-pearson", "two-sided")
-        return limits.low, limits.high
+        return scale * limits.low, scale * limits.high
 
     return row, deciding
 

@@ -11,9 +11,9 @@ from pairstats.intervals import Totals
 from pairstats.numeric.tipping import Turns, fewest_turned
 from pairstats.pairs import Combined
 from pairstats.sums import Units
-from pairstats.verdicts import Judged, room_of
+from pairstats.verdicts import DOWNWARDS, UPWARDS, Judged, room_of
 
-FIRM = ("superior", "inferior", "noninferior", "equivalent")
+FIRM = (*UPWARDS, *DOWNWARDS, "noninferior", "equivalent")
 
 
 def tipping_point(
@@ -44,13 +44,18 @@ def tipping_point(
     verdict = judged.compared.row["verdict"]
     if verdict not in FIRM or ends is None or judged.compared.totals is None:
         return None, ""
+    if judged.compared.combined.is_slope and not judged.claim.by_margin:
+        return None, ""  # its test permutes doses, of which the family slopes alone do not tell
     everywhere = np.all(units.n_planned[:, columns] > 0, axis=1)
     counts = units.n_planned[:, columns] - units.n_valid[:, columns]
     missing = int(counts[everywhere].sum())
     if not missing or np.any(units.den[:, columns][units.n_valid[:, columns] > 0] != 1):
         return None, ""
     room = room_of(judged)
-    directions = {"superior": (1,), "noninferior": (1,), "inferior": (-1,), "equivalent": (1, -1)}[verdict]
+    directions = {
+        "superior": (1,), "noninferior": (1,), "rises": (1,), "inferior": (-1,), "falls": (-1,),
+        "equivalent": (1, -1),
+    }[verdict]  # fmt: skip
     found = [
         _first_fall(room, _best_case(units, judged.compared.combined, ends, weight, direction))
         for direction in directions

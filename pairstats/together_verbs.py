@@ -106,7 +106,7 @@ def _together(
     """Rows of several combinations, with joint limits and adjusted p-values."""
     place = {column: at for at, column in enumerate(sorted({c for one in found for c in one.columns}))}
     sizes = sums.den[:, 0]
-    means = sums.num / sums.den
+    means = sums.means
     gaps = np.column_stack([means[:, [place[c] for c in one.columns]] @ one.weights for one in found])
     ranges = [one.range(asked.estimand.bounds) for one in found]
     low, high = (float(end) for end in (min(r[0] for r in ranges if r), max(r[1] for r in ranges if r)))

@@ -94,8 +94,7 @@ def _compare(
     value = _value(one) - _value(two)
     notes = [
         f"{families[0]} and {families[1]} families, not paired",
-        *family_notes(one.den),
-        *family_notes(two.den),
+        *_of_sides(family_notes(one.den), family_notes(two.den)),
     ]
     row |= {
         "estimate": value, "conf_low": low, "conf_high": high, "std_error": None,
@@ -103,6 +102,13 @@ def _compare(
         "method": f"MOVER of {asked.limits(one).method}",
     }  # fmt: skip
     return Compared(row, combined, limits_at=deciding, deciding="MOVER of family-cp")
+
+
+def _of_sides(one: list[str], two: list[str]) -> list[str]:
+    """Notes that hold for both sides once, the others with their side."""
+    both = [note for note in one if note in two]
+    sides = (("first", one), ("second", two))
+    return [*both, *(f"{side}: {note}" for side, notes in sides for note in notes if note not in both)]
 
 
 def _excludes_zero(limits: tuple[float, float]) -> bool:

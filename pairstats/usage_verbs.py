@@ -77,7 +77,7 @@ def usage(
     shared = shared_columns(panel, "A comparison of usage", confidence_level)
     rows: list[dict[str, Any]] = []
     keys = request_keys(panel, column, factor)
-    for replies in replies_by_cell(panel.by(others), factor, column, *keys):
+    for replies in replies_by_cell(panel.by(others), factor, column, *keys, numbers=(column,)):
         frame = replies.frame
         for first, second in combinations(two_or_more(frame, factor), 2):
             merged = side_by_side(frame, keys, factor, (first, second), (column,))

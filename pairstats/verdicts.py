@@ -16,9 +16,16 @@ from pairstats.numeric.dirichlet import dirichlet_mean_cdf
 from pairstats.numeric.multiplicity import adjust
 from pairstats.numeric.stepdown import max_t
 from pairstats.pairs import Compared
+from pairstats.rows import joined
 
 CLAIMS = ("difference", "superiority", "noninferiority", "equivalence")
-VERDICTS = ("superior", "inferior", "noninferior", "equivalent", "inconclusive", "not estimable")
+VERDICTS = (
+    "superior", "inferior", "rises", "falls", "noninferior", "equivalent", "inconclusive", "not estimable"
+)  # fmt: skip
+OF_SLOPE = {"superior": "rises", "inferior": "falls"}
+"""A slope has no better side; it has a direction."""
+UPWARDS = ("superior", "rises")
+DOWNWARDS = ("inferior", "falls")
 MULTIPLICITY = ("holm", "hochberg", "bonferroni", "fixed-sequence", "gatekeeping", "max-t", "none")
 POWER = 0.8
 
@@ -252,13 +259,14 @@ def _judged(
     if claim.by_margin:
         row |= _deciding_limits(each, claim, alpha)
     verdict, why = _verdict(row, claim, p_adjusted, each.totals, minimum)
+    verdict = OF_SLOPE.get(verdict, verdict) if each.combined.is_slope else verdict
     two = (
         f"margins {claim.margins[0]:g} below and {claim.margins[1]:g} above"
         if isinstance(claim.margin, tuple)
         else ""
     )
-    note = "; ".join(filter(None, (row.get("note"), two, why)))
-    return Judged(replace(each, row={**row, "verdict": verdict, "note": note or None}), claim, alpha)
+    note = joined((row.get("note"), two, why))
+    return Judged(replace(each, row={**row, "verdict": verdict, "note": note}), claim, alpha)
 
 
 def _shown_margin(claim: Claim) -> float | None:
@@ -364,9 +372,9 @@ def room_of(judged: Judged) -> Callable[[Totals], float]:
             return level - margin_p(totals, claim)
         if claim.by_margin:
             limits = FamilyInterval("cp").limits(totals, claim.level(alpha), "two-sided")
-            return -claim.margins[0] - limits.high if verdict == "inferior" else limits.low - claim.margins[1]
+            return -claim.margins[0] - limits.high if verdict in DOWNWARDS else limits.low - claim.margins[1]
         alternative = judged.compared.row.get("alternative") or "two-sided"
-        towards = float(totals.num.sum()) * (1 if verdict == "superior" else -1)
+        towards = float(totals.num.sum()) * (1 if verdict in UPWARDS else -1)
         return level - sign_flip(totals.num, alternative=alternative).p_value if towards > 0 else -1.0
 
     return room

@@ -116,7 +116,7 @@ def test_calibration_errors_stand_beside_their_null_and_have_no_limits():
     frame = records()
     data, families = arrays(frame, "m")
     found = calibration_errors(Panel(frame), n_resamples=200)
-    ece = expected_calibration_error(**data, n_resamples=200)
+    ece = expected_calibration_error(**data, families=families, n_resamples=200)
     row = one(found, model="m", estimand="ece")
     assert (row["estimate"], row["p_value"]) == pytest.approx((ece.value, ece.p_value.p_value))
     assert row["null"] == pytest.approx(ece.null_mean)

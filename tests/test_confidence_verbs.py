@@ -41,6 +41,11 @@ def test_rows_equal_the_array_functions_on_what_states_a_confidence():
         share = getattr(shares, name)
         assert rows.loc[name, "estimate"] == pytest.approx(share.value)
         assert (rows.loc[name, "conf_low"], rows.loc[name, "conf_high"]) == (share.low, share.high)
+    sure = part[part["confidence"] >= 0.9]
+    wrong = int((sure["score"] == 0).sum())
+    assert rows.loc["wrong_of_confident", "note"] == f"{wrong} of {len(sure)}; confidence >= 0.9"
+    assert rows.loc["wrong_of_all", "note"] == f"{wrong} of {len(part)}; confidence >= 0.9"
+    assert rows.loc["right_of_unsure", "note"].endswith("confidence <= 0.5")
     ranked = auroc_interval(**data)
     assert rows.loc["auroc", "conf_low"] == pytest.approx(ranked.low)
     test = calibration_test(**data, n_resamples=200)

@@ -22,6 +22,13 @@ VERBS = sorted(
     if home.endswith("_verbs") or (home in ("infer", "calibration", "power") and name.islower())
 )
 
+VALUES = sorted(
+    name
+    for name, home in pairstats._HOME.items()
+    if home in ("estimands", "contrasts", "intervals", "more_intervals")
+)
+"""Estimands, comparisons and kinds of interval: the values that verbs take."""
+
 WITHOUT_DOI = {
     "holm": "Scandinavian Journal of Statistics",
     "korn_graubard": "Survey Methodology",
@@ -70,3 +77,12 @@ def test_verbs(name: str) -> None:
     source = re.search(r"doi:10\.|arXiv:", sections.get("References", "") + sections.get("Notes", ""))
     assert formula or (source and "Notes" in sections), f"{name} does not say where its formula is"
     assert ">>>" in sections["Examples"]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values(name: str) -> None:
+    value = getattr(pairstats, name)
+    head, sections = split(value)
+    check_head(head, name)
+    assert ">>>" in sections["Examples"]
+    assert name in sections["Examples"]

@@ -16,9 +16,12 @@ from pairstats import (
     Mean,
     PairingError,
     PairstatsError,
+    Pairwise,
     Panel,
     Ratio,
     Share,
+    contrast,
+    estimate,
 )
 from pairstats.estimands import Estimand
 from pairstats.sums import Units
@@ -286,3 +289,29 @@ def test_null_ids_with_a_default_take_it() -> None:
                          "variant": [None, "moved"]})  # fmt: skip
     assert Panel(rows).levels("run") == ["", "1"]
     assert Panel(rows).levels("variant") == ["base", "moved"]
+
+
+def test_families_without_a_denominator_count_in_a_ratio() -> None:
+    """Cost per right answer: what was spent on families without one is spent too."""
+    rows = pd.DataFrame(
+        {
+            "family": [f"f{i:02}" for i in range(12)] * 2,
+            "item": "q",
+            "model": ["a"] * 12 + ["b"] * 12,
+            "score": [1.0] * 8 + [0.0] * 4 + [1.0] * 12,
+            "cost_usd": [1.0] * 8 + [10.0] * 4 + [2.0] * 12,
+        }
+    )
+    found = estimate(Panel(rows), Ratio("cost_usd", "score")).frame.set_index("model")
+    assert found["estimate"].tolist() == [48 / 8, 2.0]
+    assert found["n_families"].tolist() == [12, 12]
+    assert found.loc["a", ["conf_low", "conf_high"]].isna().all()
+    assert found.loc["a", "note"].startswith("no interval: 4 families have a numerator but no denominator")
+    assert found.loc["b", "conf_low"] == 2.0
+    pair = contrast(Panel(rows), Ratio("cost_usd", "score", bounds=(0, 20)), Pairwise("model")).frame.iloc[0]
+    assert (pair["estimate"], pd.isna(pair["p_value"])) == (4.0, True)
+    assert "no interval" in pair["note"]
+    with pytest.raises(
+        PairstatsError, match=r"ratio\(cost_usd/seconds\) must not be negative.* 12 units.* f00"
+    ):
+        estimate(Panel(rows[:12].assign(seconds=-1.0)), Ratio("cost_usd", "seconds"))

@@ -285,6 +285,29 @@ def test_variants_with_items_of_their_own_are_paired_by_family() -> None:
     assert shared["note"] is None
 
 
+def test_what_crosses_models_and_variants_is_paired_by_family_too() -> None:
+    """Items are shared by the models, but not by the variants: as if the variants shared them."""
+    rows = pd.concat(
+        [copies(*HARD, model="a"), copies(*(text[::-1] for text in HARD), model="b")], ignore_index=True
+    )
+    apart = rows.assign(item=lambda t: t["item"] + t["variant"])
+    cells = ("model", "variant")
+    asked: list[tuple[ps.Versus | ps.Interaction, str | tuple[()]]] = [
+        (ps.Interaction(Versus("variant", "v0"), "model", "a", "b"), ()),
+        (Versus("variant", "v0"), "model"),
+        (Versus("model", "b"), "variant"),
+    ]
+    for comparison, average in asked:
+        one, other = (
+            ps.contrast(Panel(table, cells=cells), Mean(), comparison, average=average).frame.iloc[0]
+            for table in (rows, apart)
+        )
+        names = ["estimate", "conf_low", "conf_high", "p_value", "n_families"]
+        assert one[names].tolist() == pytest.approx(other[names].tolist()), comparison
+        assert other["n_families"] == len(HARD)
+        assert "paired by family" in other["note"]
+
+
 def test_several_items_that_cannot_be_paired_are_refused() -> None:
     rows = copies(*["1111"] * 3)
     rows["item"] = rows["item"] + rows["variant"]

@@ -72,6 +72,8 @@ def test_intervals_are_over_families_and_lost_orders_are_counted():
         ([1, 0], [1], "same pairs"),
         ([1, NAN], [NAN, 0], "both orders"),
         ([[1]], [[1]], "one-dimensional"),
+        (["a", "b"], [1, 0], "`a_first` must hold 1"),
+        ([1, 0], [object(), 0], "`b_first` must hold 1"),
     ],
 )
 def test_verdicts_that_are_none(first, second, match):
@@ -135,6 +137,11 @@ def test_ties_missing_verdicts_and_lost_orders():
         (judged(), {"verdicts": "positions"}, "must be 'first', 'second'"),
         (judged().replace({"variant": {"a": "c"}}), {}, "must name the system shown first"),
         (judged(), {"systems": ("a", "a")}, "two different"),
+        (judged(), {"systems": "ab"}, "two different"),
+        (judged(), {"systems": ("a", "b", "a")}, "two different"),
+        (judged(), {"tie": "a"}, "`tie` must be a verdict of its own"),
+        (judged(), {"confidence_level": 95}, "strictly between 0 and 1"),
+        (judged(), {"column": "answr"}, "no column 'answr'"),
     ],
 )
 def test_records_that_are_no_judgements(frame, options, match):
@@ -145,5 +152,51 @@ def test_records_that_are_no_judgements(frame, options, match):
 def test_orders_that_share_no_pair():
     frame = judged()
     frame["item"] = frame["item"] + frame["variant"]
-    with pytest.raises(PairingError, match="No request is shared"):
+    with pytest.raises(
+        PairingError, match="none has: model 'big' saw other pairs in one order than in the other"
+    ):
         judge_verdicts(Panel(frame), ("a", "b"))
+
+
+def test_a_judge_of_one_order_has_a_row_of_its_own_and_hides_no_other():
+    whole = judged()
+    frame = whole[(whole["model"] == "big") | (whole["variant"] == "a")]
+    found = judge_verdicts(Panel(frame), ("a", "b"))
+    expected = judge_verdicts(Panel(whole), ("a", "b")).where(model="big").frame
+    pd.testing.assert_frame_equal(found.where(model="big").frame, expected, check_dtype=False)
+    [row] = found.where(model="small").frame.to_dict("records")
+    assert (row["estimand"], row["n_families"], row["n_missing"]) == ("win_rate", 0, 12)
+    assert row["note"] == (
+        "no results: model 'small' judged in one order only, with 'a' shown first: ask again with the replies "
+        "exchanged, or leave these rows out with panel.where()"
+    )
+    with pytest.raises(
+        PairingError, match="none has: model 'big' judged in one order only, with 'a' shown first"
+    ):
+        judge_verdicts(Panel(whole[whole["variant"] == "a"]), ("a", "b"))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_verdicts_and_systems_may_be_numbers(missing):
+    words = judged(verdict=lambda rows: rows["answer"])
+    numbers = words.assign(verdict=words["answer"].map({"a": 1, "b": 2}))
+    if missing:
+        words.loc[3, "verdict"] = None
+        numbers.loc[3, "verdict"] = float("nan")
+        assert numbers["verdict"].dtype == float, "1 has become 1.0"
+    expected = judge_verdicts(Panel(words), ("a", "b"), "verdict").frame
+    numbers["variant"] = numbers["variant"].map({"a": "1", "b": "2"})
+    for systems in ((1, 2), ("1", "2"), (1.0, 2.0)):
+        found = judge_verdicts(Panel(numbers), systems, "verdict", tie=0).frame
+        columns = ["model", "estimand", "estimate", "conf_low", "p_value", "n_units", "n_missing"]
+        pd.testing.assert_frame_equal(found[columns], expected[columns])
+    assert expected["n_missing"].tolist()[0] == int(missing)
+
+
+def test_a_reply_shown_first_must_be_named():
+    frame = judged()
+    frame["shown"] = frame["variant"].where(frame["item"] != "q1")
+    with pytest.raises(
+        PairstatsError, match="'shown' must name the system shown first, but is empty in 2 of 24"
+    ):
+        judge_verdicts(Panel(frame), ("a", "b"), shown_first="shown")

@@ -12,6 +12,7 @@ from conftest import reference
 from pairstats.errors import PairstatsError
 from pairstats.numeric.draws import bootstrap_replicates
 from pairstats.numeric.exact import sign_flip
+from pairstats.numeric.facing import facing_columns
 from pairstats.numeric.family import family_interval
 from pairstats.numeric.joint_sums import joint_permutations
 from pairstats.numeric.many import PAIR_METHODS, all_pairs, shaffer
@@ -95,8 +96,10 @@ def test_romano_wolf_equals_a_plain_implementation() -> None:
     """The same bootstrap replicates, step by step with explicit subsets."""
     rows = np.random.default_rng(4).integers(-1, 3, (40, 3)).astype(float)
     found = romano_wolf(rows, n_resamples=1999, rng=7)
-    with_size = np.column_stack([rows, np.ones(40)])
-    means = bootstrap_replicates(with_size, n_resamples=1999, rng=7)[:, :3] / 40
+    order, signs = facing_columns(rows, np.ones(40))
+    with_size = np.column_stack([rows[:, order] * signs, np.ones(40)])
+    means = np.empty((1999, 3))
+    means[:, order] = bootstrap_replicates(with_size, n_resamples=1999, rng=7)[:, :3] / 40 * signs
     error = rows.std(axis=0) / np.sqrt(40)
     t, drawn = np.abs(rows.mean(axis=0)) / error, np.abs(means - rows.mean(axis=0)) / error
     worst = 0.0

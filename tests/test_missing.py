@@ -83,6 +83,8 @@ def test_paired_bounds_are_reached_by_some_answers_and_passed_by_none():
 def test_bounds_refuse_what_cannot_be():
     with pytest.raises(PairstatsError, match="at most `n_planned`"):
         manski_bounds(3, 5, 4)
+    with pytest.raises(PairstatsError, match="`total` must be a finite number"):
+        manski_bounds(NAN, 8, 10)
     with pytest.raises(PairstatsError, match=r"lie in \[0, 1\]"):
         manski_bounds(6, 5, 8)
     with pytest.raises(PairstatsError, match="must be 0"):
@@ -137,6 +139,8 @@ def test_tipping_point_by_family_and_by_interval():
 
 def test_tipping_point_where_nothing_holds_or_nothing_is_missing():
     assert paired_tipping_point([1, 0, NAN], [0, 1, 1]).n_wrong == 0
+    lost = paired_tipping_point([1, 0, NAN, 1], [0, 1, 1, NAN])
+    assert (lost.n_missing, lost.n_left_out) == (1, 1)
     whole = paired_tipping_point([1] * 8, [0] * 8)
     assert (whole.n_wrong, whole.n_missing, whole.worst) == (None, 0, 2 / 2**8)
     # A worse first system never holds the conclusion that it is better, however small p is.

@@ -174,6 +174,13 @@ def test_clustered_odds_turn_round_and_have_no_limits_at_a_ceiling() -> None:
     assert clustered_odds_ratio([2] * 3, [0] * 3, [0, 0, 1], [0] * 3).estimate == 0
 
 
+@pytest.mark.parametrize("first_only", [0, 1])
+def test_families_that_differ_alike_show_no_spread_and_no_certainty(first_only: int) -> None:
+    found = clustered_odds_ratio([3] * 9, [first_only] * 9, [0] * 9, [2] * 9)
+    assert (found.low, found.high) == (0, math.inf)
+    assert found.method.endswith("no spread")
+
+
 def test_a_rate_is_tested_on_records_as_on_counts() -> None:
     frame = pd.DataFrame(
         {"family": [f"f{i}" for i in range(16)], "item": "q", "model": "m", "score": [1.0] * 10 + [0.0] * 6}
@@ -189,7 +196,7 @@ def test_a_rate_is_tested_on_records_as_on_counts() -> None:
     assert limit == pytest.approx(0.3, abs=1e-7)
     [two] = rate_test(Panel(paired), Mean("score"), 0.3)
     assert two["p_value"] == pytest.approx(2 * row["p_value"])
-    with pytest.raises(PairstatsError, match="inside the range"):
+    with pytest.raises(PairstatsError, match="strictly between 0 and 1"):
         rate_test(Panel(frame), Mean("score"), 1.0)
 
 

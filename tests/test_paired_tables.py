@@ -209,8 +209,8 @@ def test_tables_must_be_counts(table: Any, message: str) -> None:
     ("arguments", "options", "message"),
     [
         (([], []), {}, "one or more items"),
-        ((["a"], ["a", "b"]), {}, "lengths are 1, 2 and 1"),
-        ((["a", "b"], ["a", "b"]), {"families": ["f"]}, "lengths are 2, 2 and 1"),
+        ((["a"], ["a", "b"]), {}, "lengths are 1 and 2"),
+        ((["a", "b"], ["a", "b"]), {"families": ["f"]}, "each of the 2 items, but it has 1"),
         ((["a", None], ["a", "b"]), {}, "position 1"),
         (([1.0, float("nan")], [1.0, 2.0]), {}, "position 1"),
         ((["a"], ["b"]), {"question": "order"}, "`question` must be one of"),

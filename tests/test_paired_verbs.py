@@ -142,6 +142,19 @@ def test_claims_against_a_margin():
         (limits["conf_low"].item(), limits["conf_high"].item())
     )
     assert (equal["verdict"], equal["conf_level"], equal["margin"]) == ("inconclusive", 0.9, 0.1)
+    two = margin_test(panel, Mean("score"), Pairwise("model"), claim="equivalence", margin=(0.1, 0.9)).frame
+    assert (two["margin"].item(), pd.isna(two["null"].item())) == (0.9, True)
+    assert "against -0.1 and 0.9" in two["note"].item()
+    worse = margin_test(panel, Mean("score"), Pairwise("model"), claim="noninferiority", margin=0.1).frame
+    assert (worse["null"].item(), row["null"]) == (-0.1, 0)
+    assert "one-sided p of -0.1 or worse" in worse["note"].item()
+    for method, safer in (("family-cp", False), ("family-jeffreys", True)):
+        small = margin_test(
+            Panel(records(families=7)), Mean("score"), Pairwise("model"), claim="equivalence", margin=0.5,
+            method=method,
+        ).frame["note"].item()  # fmt: skip
+        assert ("family-cp is safer" in small) == safer
+        assert "smallest possible p" not in small
     few = margin_test(Panel(records(families=4)), Mean("score"), Pairwise("model"), claim="superiority").frame
     assert few["note"].item().startswith("this many families could not have established the claim")
     with pytest.raises(PairstatsError, match="different denominators"):

@@ -82,11 +82,14 @@ def test_the_order_of_the_families_means_nothing(name: str, families: Any, seed:
     assert close((first.low, first.high), (again.low, again.high))
 
 
-@pytest.mark.parametrize("name", [n for n in ANY_SCORES if n not in (*DRAWN, *ORDERED)])
+@pytest.mark.parametrize("name", ANY_SCORES)
 @few
 @given(families=FAMILIES)
 def test_exchanging_the_systems_turns_the_limits_round(name: str, families: Any) -> None:
     data = totals(families, (-1.0, 1.0))
+    rows = zip(data.num.tolist(), data.den.tolist(), strict=True)
+    if name in (*DRAWN, *ORDERED) and sorted(rows) == sorted(zip(-data.num, data.den, strict=True)):
+        return  # its own opposite: one draw, whose two limits differ by the Monte-Carlo error
     first, back = limits(name, data), limits(name, Totals(-data.num, data.den, (-1.0, 1.0)))
     step = 2.0 / data.den.sum() if name in STEPPED else 0.0
     if name in STEPPED and np.ptp(data.den):

@@ -66,7 +66,11 @@ def test_copied_run_is_red_and_first() -> None:
         "the replies of 'a' and 'b' are the same texts in 80 of 80 decisions (scores equal in 80 of 80)"
     )
     rows.loc[of(rows, "b") & (rows["item"] == "q3"), "response"] = "another"
-    assert "identical_runs" not in kinds(rows)
+    found = ps.check_records(ps.Records.from_frame(rows))
+    assert [flag.kind for flag in found.red] == ["near_copies"]
+    assert (found.flags[0].count, found.flags[0].of, found.flags[0].examples) == (78, 80, ("q3",))
+    rows.loc[of(rows, "b") & (rows["item"] < "q2"), "response"] = "another"
+    assert kinds(rows) == ["identical_answers"]
 
 
 def test_copied_run_without_texts_is_told_by_answer_score_and_confidence() -> None:
@@ -75,6 +79,70 @@ def test_copied_run_without_texts_is_told_by_answer_score_and_confidence() -> No
     for name in ("answer", "score", "confidence"):
         rows.loc[of(rows, "b"), name] = rows.loc[of(rows, "a"), name].to_numpy()
     assert kinds(rows) == ["identical_runs"]
+
+
+def scored(one: list[float], two: list[float], **columns: Any) -> pd.DataFrame:
+    """Two runs of which scores are all there is."""
+    rows = [
+        {"family": f"f{i}", "item": f"q{i}", "model": m, "status": "answered", "score": value}
+        for m, values in (("a", one), ("b", two)) for i, value in enumerate(values)
+    ]  # fmt: skip
+    return pd.DataFrame(rows).assign(**columns)
+
+
+def test_equal_scores_are_judged_by_their_chance() -> None:
+    mixed = [float(i % 3 > 0) for i in range(60)]
+    [flag] = ps.check_records(ps.Records.from_frame(scored(mixed, mixed))).flags
+    assert (flag.kind, flag.red) == ("identical_runs", True)
+    # Two shares of 2/3 and 1/3 agree with chance 5/9 in one decision.
+    power = int(flag.finding.rsplit("1e", 1)[1])
+    assert 10.0 ** (power - 1) <= (5 / 9) ** 60 < 10.0**power
+    [flag] = ps.check_records(ps.Records.from_frame(scored(mixed[:12], mixed[:12]))).flags
+    assert (flag.kind, flag.red) == ("identical_runs", False), "(5/9) ** 12 is no miracle"
+    right = [0.0, 0.0] + [1.0] * 98
+    [flag] = ps.check_records(ps.Records.from_frame(scored(right, right))).flags
+    assert (flag.kind, flag.red) == ("identical_runs", False), "two good models fail at the same two items"
+    assert kinds(scored([0.0] + [1.0] * 30, [0.0] + [1.0] * 30)) == []
+    assert kinds(scored([1.0] * 200, [1.0] * 200)) == ["ceiling", "ceiling"]
+
+
+def test_texts_of_others_do_not_hide_runs_without_texts() -> None:
+    mixed = [float(i % 3 > 0) for i in range(60)]
+    other = scored(mixed[::-1], mixed[::-1]).query("model == 'a'").assign(model="c")
+    other["response"] = other["item"] + " by c"
+    rows = pd.concat([scored(mixed, mixed), other])
+    assert kinds(rows) == ["identical_runs"]
+    # Answers of one side only are no difference either.
+    assert (
+        kinds(rows.assign(answer=rows["model"].map({"a": "A"}).where(rows["score"] > 0)))[0]
+        == "identical_runs"
+    )
+
+
+def test_near_copies_without_texts_are_a_remark() -> None:
+    rng = random.Random(5)
+    one = [float(rng.random() < 0.6) for _ in range(200)]
+    [flag] = ps.check_records(ps.Records.from_frame(scored(one, [1 - one[0], *one[1:]]))).flags
+    assert (flag.kind, flag.red, flag.count, flag.of) == ("near_copies", False, 199, 200)
+    assert flag.examples == ("q0",)
+    # Two good models that share no error agree in 98 of 100, and are no copies.
+    assert kinds(scored([0.0] + [1.0] * 199, [1.0, 0.0] + [1.0] * 198)) == []
+    alike = [value if rng.random() < 0.9 else 1 - value for value in one]
+    assert kinds(scored(one, alike)) == []
+
+
+def test_replies_of_one_letter_are_no_free_texts() -> None:
+    rng = random.Random(6)
+    letters = [rng.choice("ABCD") for _ in range(200)]
+    rows = scored(
+        [1.0, 0.0] * 100,
+        [1.0, 0.0] * 100,
+        response=[*letters, "ABCD"["BCDA".index(letters[0])], *letters[1:]],
+    )
+    [flag] = [
+        flag for flag in ps.check_records(ps.Records.from_frame(rows)).flags if flag.kind == "near_copies"
+    ]
+    assert (flag.red, flag.count) == (False, 199)
 
 
 def test_two_models_that_are_always_right_are_no_copies() -> None:
@@ -131,6 +199,24 @@ def test_a_raw_record_in_two_families() -> None:
     assert found.red[0].examples == ("a.jsonl:5",)
 
 
+def test_repeats_of_one_raw_record_are_a_remark() -> None:
+    rows = frame(response_id=None)
+    rows["source"] = rows["model"] + ".jsonl:" + rows["item"]  # one line holds both replies
+    same = rows["item"].isin(["q0", "q1", "q2"])
+    for name in ("response", "answer", "score"):
+        rows.loc[same, name] = rows[same].groupby(["model", "item"])[name].transform("first")
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.red, flag.count, flag.of) == ("cached_repeats", False, 12, 160)
+
+
+@pytest.mark.parametrize("source", ["a.jsonl", "C:\\\\runs\\\\a.csv", "runs/a"])
+def test_a_source_that_names_no_record_tells_of_no_repeats(source: str) -> None:
+    rows = frame(source=source, response=None, response_id=None)
+    assert kinds(rows) == []
+    twice = rows.iloc[[4]].assign(family="g")
+    assert kinds(pd.concat([rows, twice])) == ["key_repeats"]
+
+
 def test_keys_that_repeat_are_faults_of_the_format() -> None:
     rows = frame()
     with pytest.raises(SchemaError, match="1 keys occur more than once"):
@@ -169,6 +255,8 @@ def test_constant_answer() -> None:
     [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
     assert flag.finding == "'b' answered 'A' in 79 of 80 decisions; the most frequent key is 25% of the keys"
     assert "constant_answer" not in kinds(rows.assign(gold="A"))
+    [flag] = ps.check_records(ps.Records.from_frame(rows.assign(gold=None))).flags
+    assert flag.finding == "'b' answered 'A' in 79 of 80 decisions"
 
 
 def test_identical_answers_with_other_words() -> None:

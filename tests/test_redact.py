@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import ROOT
 
 import pairstats as ps
 from pairstats import cli
 from pairstats.errors import PairstatsError
-from pairstats.redact import EMAIL, Mask
+from pairstats.masks import EMAIL, Mask
 
 RAW = ROOT / "records/rule_conflicts/raw/inspect"
 SECRETS = {
@@ -35,7 +37,7 @@ PLAIN = (
     "2026-11-29T20-11-04-00-00_paired-rules_Cw993fvk2Fwp46f7hoocAS.eval:rul01-base_epoch_1.json",
     "runs/gsm8k_openai_wide/Results2026/samples_gsm100.jsonl:12", "org/model-v1.5-20260401", "skip-level_meeting-2",
     "a" * 64, "0123456789abcdef" * 4, "user @ home", "3@5", "chatcmpl-4e8045cb-ea12-4b31-90a3-0a5c8bcbf21c",
-    "the token count is high", "Ask: how many?", "max_tokens",
+    "run_hf_meta-llama-3-8b_instruct", "the token count is high", "Ask: how many?", "max_tokens",
 )  # fmt: skip
 ROWS: dict[str, list[Any]] = {
     "family": ["f1", "f1", "f2"],
@@ -65,6 +67,8 @@ def test_what_looks_like_a_key_is_masked(name: str) -> None:
     found: Counter[str] = Counter()
     masked = Mask()(f"before {SECRETS[name]} after", found)
     assert masked == "before [key 1] after"
+    if name in ("openai", "github", "huggingface", "aws", "google"):
+        assert Mask()(f"of_{SECRETS[name]}", Counter()) == "of_[key 1]"
     assert found == {"key": 1}
 
 
@@ -189,3 +193,93 @@ def test_ids_are_masked_too_and_numbers_in_use_are_not_given_again() -> None:
     masks = [*frame["item"], frame["user_id"][0]]
     assert masks[0] == "[e-mail 1]"
     assert len(set(masks)) == 3, "three different people stay three"
+
+
+ADDRESSES = (
+    "ann@example.org", "o'brien@example.co.uk", "jörg.müller@example.de", "ann@bücher.example", "用户@例子.公司",
+    "उदाहरण@उदाहरण.भारत", "ann@xn--bcher-kva.xn--p1ai", "ann＠example．org", '"ann lee"@example.org',
+    "ann%40example.org", r"j\u00f6rg@example.de", r"ann@b\u00fccher.de", "ann@[192.168.0.1]", "почта@пример.рф",
+)  # fmt: skip
+NO_ADDRESSES = ("user @ home", "3@5", "日本@東京", "pass@1.5", "numpy@2.1.0", "100%", "«a»@«b».«cd»")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(
+    "around", ["{}", "to <{}>, at once", "runs/{}/a.jsonl:3", '{{"mail": "{}"}}', "mail={}."]
+)
+def test_addresses_of_any_script_leave_no_rest(address: str, around: str) -> None:
+    found: Counter[str] = Counter()
+    assert Mask()(around.format(address), found) == around.format("[e-mail 1]")
+    assert found == {"e-mail": 1}
+
+
+@pytest.mark.parametrize("text", NO_ADDRESSES)
+def test_what_is_no_address_stays(text: str) -> None:
+    assert Mask()(text, Counter()) == text
+
+
+@pytest.mark.parametrize("part", ["a", "a.", ".-", "a@", "a@b.", r"\\u0041", '"a', "a%40b", "字", "a@b-"])
+def test_long_texts_take_no_square_of_their_length(part: str) -> None:
+    started = time.perf_counter()
+    Mask()(part * 20_000, Counter())
+    assert time.perf_counter() - started < 5
+
+
+def test_bytes_and_nested_values_are_dropped_and_counted() -> None:
+    secret = SECRETS["openai"]
+    table = pa.Table.from_pandas(pd.DataFrame(ROWS), preserve_index=False)
+    deep = [{"user": {"mail": [secret]}}, None, {"user": {"mail": []}}]
+    columns = {
+        "blob": pa.array([secret.encode(), None, b""]), "large": pa.array([secret.encode()] * 3, pa.large_binary()),
+        "fixed": pa.array([b"abcd", None, None], pa.binary(4)), "meta": pa.array(deep),
+        "pairs": pa.array([[("k", secret)], None, []], pa.map_(pa.string(), pa.string())),
+        "view": pa.array([secret, "b", None], pa.string_view()), "when": pa.array([1, 2, None], pa.timestamp("s")),
+    }  # fmt: skip
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    safe = ps.redact_records(ps.Records.from_frame(table))
+    assert secret not in str(safe.table.to_pylist()) + str(safe.table.schema)
+    assert not {"blob", "large", "fixed", "meta", "pairs"} & set(safe.table.column_names)
+    assert safe.table.column("when").to_pylist() == table.column("when").to_pylist()
+    done = {(row["column"], row["what"]): row["values"] for row in safe.redactions.to_dict("records")}
+    assert [done[name, "binary"] for name in ("blob", "large", "fixed")] == [2, 3, 1]
+    assert (done["meta", "dropped"], done["pairs", "dropped"], done["view", "key"]) == (2, 2, 1)
+    assert "6 binary values dropped" in safe.summary()
+
+
+def test_names_of_columns_are_masked_too() -> None:
+    dirty = pd.DataFrame(ROWS).assign(
+        **{"n_of ann@example.org": 1, "score_ann@example.org": 1.0,
+           "note by bob@example.org": "x", "prompt of eve@example.org": "y",
+           f"n_{SECRETS['github']}": 3}
+    )  # fmt: skip
+    safe = ps.redact_records(ps.Records.from_frame(dirty))
+    texts = str([safe.table.to_pylist(), safe.ledger.values.tolist(), safe.redactions.values.tolist()])
+    assert not EMAIL.search(texts)
+    assert "ghp_" not in texts
+    number = safe.table.column("item").to_pylist()[0]
+    assert safe.table.column(f"n_of {number}").to_pylist() == [1, 1, 1], "one person keeps one mask"
+    assert safe.table.column(f"score_{number}").to_pylist() == [1.0] * 3, "a score stays one"
+    assert ["note by [e-mail 2]", "e-mail", 1] in safe.redactions.values.tolist()
+
+
+@pytest.mark.parametrize("column", ["model", "variant", "item", "note"])
+@pytest.mark.parametrize("mask", ["[e-mail 1]", "[e-mail 2] and [e-mail 1]", f"[e-mail {'9' * 100}]"])
+def test_a_text_that_looks_like_a_mask_stays_and_is_no_ones(column: str, mask: str) -> None:
+    rows = {
+        "family": ["f", "f"], "item": ["q", "q"], "model": ["m", "m"], "status": "answered", "note": ["a", "b"],
+        "score": [1.0, 0.0], "variant": ["u", "v"],
+    }  # fmt: skip
+    rows[column] = ["ann@example.org", mask]
+    safe = ps.redact_records(ps.Records.from_frame(pd.DataFrame(rows)))
+    masks = safe.frame[column].tolist()
+    assert masks[1] == mask
+    assert masks[0] not in mask
+    assert ps.redact_records(safe).frame[column].tolist() == masks, "a second time changes nothing"
+
+
+def test_masks_of_the_ledger_and_of_records_left_out_are_given_to_no_one_else() -> None:
+    whole = records()
+    left_out = pd.DataFrame({"source": ["a.jsonl:9"], "reason": ["401 for [e-mail 2]"]})
+    told = ps.Records(whole.table, whole.ledger.assign(note="of [e-mail 1]"), left_out)
+    assert ps.redact_records(told).frame["item"].tolist() == ["[e-mail 3]", "[e-mail 4]", "[e-mail 3]"]

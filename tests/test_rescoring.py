@@ -12,6 +12,7 @@ import pairstats as ps
 from pairstats import PairstatsError, ProtocolError, Records, Results, SchemaError, cli, rescore, run_protocol
 from pairstats.protocol.lock import broken, freeze
 from pairstats.rescoring import Rescored
+from pairstats.study import _named
 
 ROWS = {
     "family": ["f1", "f1", "f2", "f2", "f3"],
@@ -291,6 +292,104 @@ def test_faults_of_a_script_name_it(study, tmp_path, text, says):
     (tmp_path / "study.py").write_text(text)
     with pytest.raises(PairstatsError, match=says):
         run_protocol(study, tmp_path / "out")
+
+
+FRAME = "__import__('pandas').DataFrame({'x': [1, 2]})"
+DRAWS = """
+import matplotlib.figure, pandas as pd
+def tables(panel): return {}
+def figures(tables):
+    figure = matplotlib.figure.Figure()
+    ax = figure.add_subplot()
+    DO
+    return {"a": ax}
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../evil", "/etc/x", "C:\\x", "a/b", "..", "", " ", "<b>x</b>", "a.b", r"$\frac{$", "a\n", 3, None, "1a",
+     "-o", "a" * 101, "ä" * 51, "con nul"],
+)  # fmt: skip
+def test_names_that_are_no_file_names_are_refused(tmp_path, name):
+    path = tmp_path / "study.py"
+    for function in ("tables", "figures"):
+        with pytest.raises(
+            PairstatsError, match=rf"study.py: names of `{function}` become file names"
+        ) as caught:
+            _named({name: 1}, path, function)
+        assert len(str(caught.value)) < 300, "a long name is not shown whole"
+
+
+@pytest.mark.parametrize("function", ["tables", "figures"])
+def test_a_name_with_a_path_writes_nothing(study, tmp_path, function):
+    tables = f"def tables(panel): return {{'../../evil': {FRAME}}}"
+    figures = "def tables(panel): return {}\ndef figures(tables): return {'../../evil': 1}"
+    (tmp_path / "study.py").write_text(tables if function == "tables" else figures)
+    before = {path for path in tmp_path.rglob("*") if "out" not in path.parts}
+    with pytest.raises(PairstatsError, match="become file names"):
+        run_protocol(study, tmp_path / "out")
+    assert {path for path in tmp_path.rglob("*") if "out" not in path.parts} == before
+
+
+def test_the_longest_name_is_written(study, tmp_path):
+    name = "a" * 100
+    (tmp_path / "study.py").write_text(f"def tables(panel): return {{'{name}': {FRAME}}}")
+    assert list(run_protocol(study, tmp_path / "out", report=False).tables) == [name]
+
+
+@pytest.mark.parametrize(
+    ("tables", "says"),
+    [
+        ("{'Kinds': FRAME, 'kinds': FRAME}", "'Kinds' and 'kinds' do not"),
+        ("{'a': FRAME.assign(m=1).set_index('x').assign(x=1)}", "there is one called 'x' already"),
+        (
+            "{'a': type('R', (), {'frame': FRAME.set_index([['p', 'q']])})()}",
+            "index of table 'a' would be lost",
+        ),
+        ("{'a': pd.concat([FRAME, FRAME], axis=1)}", "one type each"),
+    ],
+)
+def test_tables_that_cannot_be_written_as_they_are(study, tmp_path, tables, says):
+    text = f"import pandas as pd\ndef tables(panel): return {tables.replace('FRAME', FRAME)}"
+    (tmp_path / "study.py").write_text(text)
+    with pytest.raises(PairstatsError, match=says):
+        run_protocol(study, tmp_path / "out", report=False)
+
+
+@pytest.mark.parametrize(
+    ("do", "says"),
+    [
+        (
+            r"ax.set_title(r'$\\frac{$')",
+            r"Figure 'a' of the script must be drawable, but is not: ValueError.* is written",
+        ),
+        (r"ax.set_xlabel(r'cost in $x_{$')", "Figure 'a' of the script must be drawable"),
+        ("ax.set_xticks([0], [r'$\\\\nope$'])", "Figure 'a' of the script must be drawable"),
+        ("figure.drawn_from = [1, 2]", "`drawn_from` of figure 'a' must be Estimates or a frame.* is list"),
+        (
+            "figure.drawn_from = {'x': [1]}",
+            "`drawn_from` of figure 'a' must be Estimates or a frame.* is dict",
+        ),
+        (
+            "figure.drawn_from = pd.DataFrame({'x': [1]}, index=['a'])",
+            "index of `drawn_from` of figure 'a' would",
+        ),
+    ],
+)
+def test_figures_that_cannot_be_written_are_named(study, tmp_path, do, says):
+    (tmp_path / "study.py").write_text(DRAWS.replace("DO", do))
+    with pytest.raises(PairstatsError, match=says) as caught:
+        run_protocol(study, tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out" / "figures" / "a.svg").exists()
+
+
+def test_an_index_with_a_name_is_kept_in_what_a_figure_was_drawn_from(study, tmp_path):
+    do = "figure.drawn_from = pd.DataFrame({'x': [1, 2]}, index=pd.Index(['p', 'q'], name='who'))"
+    (tmp_path / "study.py").write_text(DRAWS.replace("DO", do + "\n    ax.set_title(r'costs \\$5 or \\$6')"))
+    run_protocol(study, tmp_path / "out")
+    assert (tmp_path / "out" / "figures" / "a.csv").read_text() == "who,x\np,1\nq,2\n"
 
 
 def test_changes_never_overwrite_an_input_by_another_spelling(records, scorer, tmp_path):

@@ -221,6 +221,37 @@ def test_ece_is_reproducible_and_counts_singletons():
     assert one.null_mean == expected_calibration_error(f, y, bins="distinct", rng=one.seed).null_mean
 
 
+def test_the_null_does_not_depend_on_the_order_of_rows_nor_on_names():
+    rng = np.random.default_rng(4)
+    f, names = rng.random(60), np.repeat(np.arange(20), 3)
+    y = (rng.random(60) < f).astype(float)
+    order = rng.permutation(60)
+    for families in (None, names):
+        one = expected_calibration_error(f, y, families=families, n_resamples=200)
+        again = None if families is None else [f"family {name}" for name in families[order]]
+        two = expected_calibration_error(f[order], y[order], families=again, n_resamples=200)
+        assert two.null_mean == pytest.approx(one.null_mean, rel=1e-12)
+        assert (two.p_value, two.seed) == (one.p_value, one.seed)
+
+
+def test_the_null_of_families_is_that_of_answers_that_are_alike():
+    # Copies that all agree, stated at one value: a bin of G families, each k times, so the deviation is that of
+    # G answers and not of kG. The mean of |X/G - p| by the binomial law.
+    families, copies, p = 12, 5, 0.7
+    y = np.repeat((np.random.default_rng(5).random(families) < p).astype(float), copies)
+    found = expected_calibration_error(
+        np.full(y.size, p), y, families=np.repeat(np.arange(families), copies), n_resamples=20_000
+    )
+    own = expected_calibration_error(np.full(y.size, p), y, n_resamples=20_000)
+    alike, apart = (
+        sum(stats.binom.pmf(k, n, p) * abs(k / n - p) for k in range(n + 1)) for n in (families, y.size)
+    )
+    assert found.family_correlation == pytest.approx(0.99)
+    assert found.null_mean == pytest.approx(alike, rel=0.05)  # the correlation stops at .99
+    assert own.null_mean == pytest.approx(apart, rel=0.02)
+    assert found.p_value.p_value > own.p_value.p_value
+
+
 def test_flip_rate_equals_r():
     for p in reference("agreement_flips", "binary_agreement", "flip_nominal"):
         v = p.values[0]
@@ -252,6 +283,20 @@ def test_missing_copies_leave_the_denominator_and_are_counted():
     assert np.isnan(found.per_family).tolist() == [False, True, True, True, False]
     assert math.isnan(flip_rate([["A"]]).rate)
     assert flip_rate([["A", "A"]]).rate == 0
+    assert (flip_rate([["A"]]).low, flip_rate([["A"]]).high) == (0, 1)
+
+
+def test_limits_of_a_flip_rate_are_clopper_pearson_on_pairs():
+    # methods.md, section g: 11/40, 2/35, 16/40, 8/40.
+    for flips, pairs in ((11, 40), (2, 35), (16, 40), (8, 40), (0, 12), (12, 12)):
+        found = flip_rate(
+            [["A", "B"]] * flips + [["A", "A"]] * (pairs - flips), kind="cp", confidence_level=0.9
+        )
+        oracle = stats.binomtest(flips, pairs).proportion_ci(0.9, method="exact")
+        assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
+        assert found.method == "family-cp"
+    with pytest.raises(PairstatsError, match="kind"):
+        flip_rate([["A"]], kind="exact")
 
 
 def test_flip_rate_refuses_what_is_not_a_table_of_answers():
@@ -321,5 +366,8 @@ def test_refused_errors():
         expected_calibration_error([0.9], [1], norm="l3")
     with pytest.raises(PairstatsError, match=r"`correct` must lie in \[0, 1\]"):
         brier([0.5], [2])
+    for threshold in (90, -0.1, math.nan):
+        with pytest.raises(PairstatsError, match="`threshold`"):
+            confident_wrong([0.9], [1], threshold=threshold)
     with pytest.raises(PairstatsError, match="`eps`"):
         log_loss([0.5], [1], eps=0)

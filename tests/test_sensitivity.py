@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,10 @@ from pairstats import (
     run_protocol,
 )
 from pairstats.numeric import family_interval
+from pairstats.rows import joined
 from pairstats.two_rates import two_rates
+from pairstats.verdicts import judge
+from pairstats.verify import verify_results
 
 HEAD = """
 [[records.source]]
@@ -205,6 +209,64 @@ def test_a_trend_is_the_slope_per_dose_with_an_exact_permutation_of_doses() -> N
     assert 0 < row["p_value"] < 0.01
     with pytest.raises(PairstatsError, match="at least two different doses"):
         ps.contrast(Panel(pd.DataFrame(rows)), Mean(), Trend("condition", {"0": 1, "1": 1}))
+
+
+@pytest.mark.parametrize(("turn", "verdict"), [(1, "rises"), (-1, "falls")])
+def test_the_verdict_of_a_slope_is_its_direction(tmp_path: Path, turn: int, verdict: str) -> None:
+    right = dict(zip(("0", "1", "3", "6"), (0, 4, 8, 12)[::turn], strict=True))
+    rows = ["model,family,item,category,condition,status,answer,score"]
+    for dose, n in right.items():
+        for i in range(12):
+            lost = dose == "3" and i == 5
+            rows.append(
+                f"a,f{i:02},q{i},x,{dose},{'error' if lost else 'answered'},,{'' if lost else int(i < n)}"
+            )
+    compare = 'compare = { factor = "condition", doses = { "0" = 0, "1" = 1, "3" = 3, "6" = 6 } }'
+    path = study(tmp_path, '[design]\ncells = ["model", "condition"]\n')
+    path.write_text(path.read_text().replace('compare = { factor = "model" }', compare))
+    (tmp_path / "runs.csv").write_text("\n".join(rows) + "\n")
+    [row] = run_protocol(path, tmp_path / "out", report=False).contrasts
+    assert (row["verdict"], np.sign(row["estimate"])) == (verdict, turn)
+    assert row["tipping_point"] is None, "sign flips are another test than permuted doses"
+    found = verify_results(tmp_path / "out")
+    assert found.ok, str(found)
+
+
+def test_the_registered_contrasts_are_judged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[int] = []
+    from pairstats import analysis
+
+    def counted(compared: Any, *given: Any, **options: Any) -> Any:
+        judged.append(len(compared))
+        return judge(compared, *given, **options)
+
+    monkeypatch.setattr(analysis, "judge", counted)
+    path = study(tmp_path, '[[sensitivity]]\nname = "no answer is missing"\nno_answer = "missing"\n')
+    results = run_protocol(path, tmp_path / "out", report=False)
+    assert judged == [1, 1]
+    found = ps.Estimates.load(tmp_path / "out" / "sensitivity.parquet")
+    main, first = next(iter(results.contrasts)), next(iter(found))
+    same = ("contrast", "estimate", "conf_low", "conf_high", "p_value", "p_adjusted", "verdict", "note")
+    assert [first[name] for name in same] == [main[name] for name in same]
+
+
+def test_a_note_says_nothing_twice(tmp_path: Path) -> None:
+    assert joined(["pooled over run (2); 3 families", None, "", "pooled over run (2)"]) == (
+        "pooled over run (2); 3 families"
+    )
+    assert joined([None, ""]) is None
+    few = '[[contrast]]\nname = "C2"\nestimand = "accuracy"\nminus = "easy"\n'
+    easy = '[[estimand]]\nname = "easy"\nkind = "mean"\nwhere = { category = ["x", "y"] }\n'
+    rows = (study(tmp_path).parent / "runs.csv").read_text().splitlines()
+    kept = [rows[0], *(row for row in rows[1:] if row.split(",")[1] < "f05")]
+    path = study(tmp_path, easy + few)
+    (tmp_path / "runs.csv").write_text("\n".join(kept) + "\n")
+    notes = [row["note"] for row in run_protocol(path, tmp_path / "out", report=False).contrasts]
+    for note in notes:
+        parts = (note or "").split("; ")
+        assert len(parts) == len(set(parts)), note
+    assert "first: only 5 families" in notes[-1]
+    assert "second: only 4 families" in notes[-1]
 
 
 def test_missing_rules() -> None:

@@ -16,6 +16,7 @@ from pairstats import (
     Mean,
     Pairwise,
     Panel,
+    Trend,
     Versus,
     contrast,
     estimate,
@@ -285,8 +286,132 @@ def test_averages_over_models_are_of_these_cases_too():
     oracle = these_cases_difference([9, 8, 9, 9], 9, [5, 7, 8, 3], 9)
     assert found["estimate"] == pytest.approx(oracle.estimate)
     assert (found["conf_low"], found["p_value"]) == (pytest.approx(oracle.low), pytest.approx(oracle.p_value))
-    with pytest.raises(PairstatsError, match="not an Interaction"):
-        contrast(panel, Mean("score"), Interaction(Versus("condition", "old", "new"), "model", "m", "n"))
+    doses = Trend("condition", {"new": 0, "old": 1, "mid": 3})
+    three = pd.concat(
+        [
+            *frames,
+            records([1, 2], 9).assign(condition="mid"),
+            records([1, 2], 9, model="n").assign(condition="mid"),
+        ]
+    )
+    with pytest.raises(PairstatsError, match="not a Trend"):
+        contrast(Panel(three, cells=("model", "condition"), population="these_cases"), Mean("score"), doses)
+
+
+CELLS = (("m", "new"), ("m", "old"), ("n", "new"), ("n", "old"))
+
+
+def crossed(counts, repeats, **panel):
+    """Right replies of every cell to every case, as a panel of two models by two conditions."""
+    frames = [
+        records(right, repeats, model=model).assign(condition=condition)
+        for (model, condition), right in zip(CELLS, counts, strict=True)
+    ]
+    return Panel(pd.concat(frames), cells=("model", "condition"), population="these_cases", **panel)
+
+
+def interaction(counts, repeats, **options):
+    asked = Interaction(Versus("condition", "old", "new"), "model", "m", "n")
+    return next(iter(contrast(crossed(counts, repeats), Mean("score"), asked, **options)))
+
+
+def listed_interaction(counts, k):
+    """P-values by listing every way in which each model's replies to each case are shared out to its conditions."""
+    signs, values, observed, n = (1, -1), [0.0], 0.0, len(counts[0])
+    for case in range(n):
+        for sign, (new, old) in zip(signs, (counts[:2], counts[2:]), strict=True):
+            total = new[case] + old[case]
+            replies = [1] * total + [0] * (2 * k - total)
+            gaps = [
+                sign * (2 * sum(replies[i] for i in own) - total) / k / n
+                for own in itertools.combinations(range(2 * k), k)
+            ]
+            values = [v + g for v in values for g in gaps]
+            observed += sign * (new[case] - old[case]) / k / n
+    drawn = np.array(values)
+    return observed, {
+        "two-sided": np.mean(np.abs(drawn) >= abs(observed) - 1e-9),
+        "greater": np.mean(drawn >= observed - 1e-9),
+        "less": np.mean(drawn <= observed + 1e-9),
+    }
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize(
+    "counts",
+    [([3, 2], [0, 1], [1, 1], [2, 1]), ([3, 3], [3, 3], [0, 1], [3, 2]), ([1, 2], [1, 2], [2, 1], [2, 1])],
+)
+def test_an_interaction_is_tested_by_all_exchanges_within_each_model(counts, alternative):
+    found = interaction(counts, 3, alternative=alternative)
+    observed, oracle = listed_interaction(counts, 3)
+    assert found["estimate"] == pytest.approx(observed)
+    assert found["p_value"] == pytest.approx(oracle[alternative], rel=1e-12)
+    mirrored = {"less": "greater", "greater": "less"}.get(alternative, alternative)
+    back = interaction([counts[2], counts[3], counts[0], counts[1]], 3, alternative=mirrored)
+    assert (back["estimate"], back["p_value"]) == pytest.approx((-observed, found["p_value"]))
+    assert (back["conf_low"], back["conf_high"]) == pytest.approx((-found["conf_high"], -found["conf_low"]))
+
+
+def test_limits_of_an_interaction_are_twice_those_of_its_two_sides():
+    counts = [9, 8, 6], [5, 7, 2], [4, 9, 3], [6, 9, 9]
+    found = interaction(counts, 9)
+    sides = [*counts[0], *counts[3]], [*counts[1], *counts[2]]
+    oracle = these_cases_difference(sides[0], 9, sides[1], 9)
+    assert (found["conf_low"], found["conf_high"]) == pytest.approx((2 * oracle.low, 2 * oracle.high))
+    spread = sum(np.sum(np.array(c) * (9 - np.array(c))) / 81 / 8 for c in counts) / 9
+    assert found["std_error"] == pytest.approx(math.sqrt(spread))
+    assert "conservative where both groups show one effect" in found["note"]
+    assert (found["n_units"], found["population"]) == (3, "these_cases")
+
+
+@pytest.mark.parametrize(
+    "chances",
+    [
+        (0.5, 0.5, 0.5, 0.5),
+        (0.9, 0.5, 0.9, 0.5),
+        (0.8, 0.4, 0.6, 0.2),
+        (0.95, 0.55, 0.5, 0.1),
+        (1, 0.6, 0.4, 0),
+    ],
+)
+def test_size_and_coverage_of_an_interaction_by_enumeration(chances):
+    k, alpha = 4, 0.1
+    laws = [stats.binom.pmf(np.arange(k + 1), k, p) for p in chances]
+    rejected = covered = 0.0
+    for counts in itertools.product(range(k + 1), repeat=4):
+        chance = math.prod(law[n] for law, n in zip(laws, counts, strict=True))
+        if chance == 0:
+            continue
+        (m_new, m_old, n_new, n_old) = counts
+        found = these_cases_difference([m_new, n_old], k, [m_old, n_new], k, confidence_level=0.9)
+        rejected += chance * (found.p_value <= alpha)
+        covered += chance * (2 * found.low - 1e-9 <= 0 <= 2 * found.high + 1e-9)
+    assert rejected <= alpha + 1e-9
+    assert covered >= 0.88
+
+
+def test_a_slope_over_two_doses_is_their_scaled_difference():
+    counts = [9, 8], [5, 7], [9, 9], [8, 3]
+    panel = crossed(counts, 9).where(model="m")
+    slope = next(iter(contrast(panel, Mean("score"), Trend("condition", {"old": 0, "new": 4}))))
+    pair = next(iter(contrast(panel, Mean("score"), Versus("condition", "old", "new"))))
+    for name in ("estimate", "conf_low", "conf_high", "std_error"):
+        assert slope[name] == pytest.approx(pair[name] / 4)
+    assert slope["p_value"] == pair["p_value"]
+
+
+def test_claims_about_an_interaction_are_judged_at_its_scale():
+    from pairstats.infer import compared
+
+    asked = Interaction(Versus("condition", "old", "new"), "model", "m", "n")
+    counts = [9, 9, 9], [9, 9, 9], [9, 9, 9], [9, 9, 9]
+    rows = compared(crossed(counts, 9), Mean("score"), asked).compared
+    limit = these_cases_difference(
+        [9] * 6, 9, [9] * 6, 9, method="clopper-pearson", confidence_level=0.9
+    ).high
+    for margin, verdict in ((2 * limit + 0.01, "equivalent"), (2 * limit - 0.01, "inconclusive")):
+        [found] = judge(rows, [Claim("equivalence", margin)])
+        assert found.compared.row["verdict"] == verdict
 
 
 def test_claims_about_these_cases_are_judged_by_replies():

@@ -255,6 +255,18 @@ def test_a_ratio_leaves_families_without_a_denominator_out():
 
 
 @pytest.mark.parametrize(
+    ("numerator", "denominator"),
+    [
+        ([1, 1], [2]), ([[1]], [[2]]), ([1, math.nan], [2, 2]), ([1, 1], [math.nan, 2]), ([1, 1], [math.inf, 2]),
+        ([1, 1], [-1, 2]), ([1, 1], [0, 2]),
+    ],
+)  # fmt: skip
+def test_totals_that_make_no_share_are_refused_and_not_left_out(numerator, denominator):
+    with pytest.raises(PairstatsError, match="denominator"):
+        family_share(numerator, denominator)
+
+
+@pytest.mark.parametrize(
     ("answers", "correct", "options", "message"),
     [
         ([], [], {}, "at least one family"),

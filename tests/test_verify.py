@@ -143,6 +143,22 @@ def test_rules_for_what_is_missing(tmp_path: Path, no_answer: str, missing: str)
     assert max(lost) > 0
 
 
+@pytest.mark.parametrize("cells", ['["model"]', '["condition"]'])
+def test_units_that_no_cell_tells_apart(tmp_path: Path, cells: str) -> None:
+    """Replies of another model, or under another condition, are another unit where neither is a cell."""
+    text = small.design().replace('["model", "condition"]', cells) + small.ESTIMANDS
+    factor = cells.strip('[]"')
+    text += (
+        f'[[contrast]]\nname = "compared"\nestimand = "accuracy"\ncompare = {{ factor = "{factor}" }}\n'
+        f'[[contrast]]\nname = "changed"\nestimand = "flips"\ncompare = {{ factor = "{factor}" }}\n'
+    )
+    run_protocol(small.write(tmp_path, text, small.decisions(8, models=2)), tmp_path / "out", report=False)
+    found = verify_results(tmp_path / "out")
+    assert found.ok, str(found)
+    units = {check.name: check for check in found.checks}["n_units"]
+    assert units.compared == pq.read_table(tmp_path / "out" / "estimates.parquet").num_rows
+
+
 @pytest.mark.parametrize(
     ("method", "families"),
     [("holm", 5), ("holm", 25), ("hochberg", 12), ("bonferroni", 12), ("fixed-sequence", 12),

@@ -160,13 +160,24 @@ def test_no_difference_gives_one() -> None:
 
 
 def test_label_swap_of_equal_sizes_is_the_sign_flip() -> None:
-    # With one denominator the difference of ratios is the sum of differences; 9,999 draws, five errors.
+    # With one denominator the difference of ratios is the sum of differences.
     num = np.array(
         [[2, 1], [2, 0], [1, 1], [2, 1], [1, 0], [0, 1], [2, 1], [1, 0], [2, 2], [1, 0]], dtype=float
     )
-    p, _ = sign_flip_p((num[:, 0] - num[:, 1]).tolist(), TWO_SIDED)
-    span = swap_p(num, np.full((10, 2), 2.0), TWO_SIDED)
-    assert span.low < p.low < span.high
+    p, floor = sign_flip_p((num[:, 0] - num[:, 1]).tolist(), TWO_SIDED)
+    span, least = swap_p(num, np.full((10, 2), 2.0), TWO_SIDED)
+    assert span.low == span.high == pytest.approx(p.low)
+    assert least == floor
+    # Too many to list: counted; without a common fraction: simulated, five errors wide.
+    tripled = np.tile(num, (3, 1)), np.full((30, 2), 2.0)
+    counted, least = swap_p(*tripled, TWO_SIDED)
+    assert counted.low == pytest.approx(
+        sign_flip_p(np.tile(num[:, 0] - num[:, 1], 3).tolist(), TWO_SIDED)[0].low
+    )
+    assert least == pytest.approx(2.0 ** (1 - 3 * np.sum(num[:, 0] != num[:, 1])))
+    loose = tripled[1] * (1 + 1e-5 * np.pi ** np.arange(30)[:, None] / np.pi**29)
+    drawn, least = swap_p(tripled[0], loose + np.pi / 1e6 * tripled[0], TWO_SIDED)
+    assert (least, drawn.low < counted.low < drawn.high) == (None, True)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ _BLANK = "\x00no answer"
 class FlipRate:
     r"""How often two presentations of one question get different answers.
 
+    Use it as the flip rate, for any number of copies. Not to say whether flips harm, which `flip_table` and
+    `silent_errors` do, nor as the effect of a wording without a noise floor (`excess_flips`,
+    `control_flips`).
+
     All pairs of replies from different variants are compared, over all repeats, inside a family. The value
     is the mean over families of :math:`d_f / k_f` (differing pairs of all pairs), which for two copies is
     the share of families that flip. A pair with an error is dropped and counted; two replies without an
@@ -36,6 +40,10 @@ class FlipRate:
     within : sequence of str, default ()
         Columns that tell the questions of one family apart; needed where a family has several.
     label : str, optional
+
+    Notes
+    -----
+    Formula and sources: `flip_rate` and `family_interval` of `pairstats.numeric`.
 
     Examples
     --------
@@ -156,6 +164,9 @@ class FlipRate:
 class AllCorrect:
     r"""Share of families in which every decision is right.
 
+    Use it as the strict score of a family. Not without the rate of single decisions and the distribution of the
+    number right, which `number_correct` gives, nor across families of different size: it falls with it.
+
     One repeat of all units is one pass over the family. The family's value is the share of its complete
     passes in which every score is full; a pass with a missing decision is missing.
 
@@ -167,6 +178,15 @@ class AllCorrect:
     full : float, default 1
         Score of a right decision.
     label : str, optional
+
+    Notes
+    -----
+    Formula and sources: `number_correct` and `clopper_pearson` of `pairstats.numeric`.
+
+    Examples
+    --------
+    >>> AllCorrect(size=8).name
+    'all_correct'
     """
 
     column: str = "score"

@@ -18,6 +18,9 @@ from pairstats.schema import is_score
 class Mean:
     r"""Mean of a column: accuracy when the column is a 0/1 score.
 
+    Use it for accuracy, partial credit, tokens and seconds. Not where only some decisions belong to the
+    denominator, which `Share` covers, nor for squared errors of confidence (`Brier`).
+
     Repeats are averaged inside a unit, units inside a family. With ``weight="item"`` the value is
     :math:`\sum_f s_f / \sum_f n_f`, with ``weight="family"`` the mean of the family means.
 
@@ -29,6 +32,10 @@ class Mean:
         Range of the column. Known for scores and confidences; others have none.
     label : str, optional
         Name in the results; by default ``mean(<column>)``, and ``accuracy`` for ``score``.
+
+    Notes
+    -----
+    Limits and sources: `family_interval` of `pairstats.numeric` where the range is known, else `cr2_interval`.
 
     Examples
     --------
@@ -70,6 +77,9 @@ class Mean:
 class Brier:
     r"""Mean squared distance of the stated confidence from the score, :math:`\mathrm{mean}\,(f - y)^2`.
 
+    Use it to compare the stated confidence of models, with `contrast`. Not to say what is wrong with it:
+    `brier_parts` takes it apart, `calibration_summary` has the sign.
+
     A row without a confidence or without a score is missing and counted.
 
     Parameters
@@ -78,9 +88,18 @@ class Brier:
     score : str, default "score"
     label : str, optional
 
+    Notes
+    -----
+    Limits and sources: `brier_difference` and `family_interval` of `pairstats.numeric`.
+
     References
     ----------
-    Brier (1950), Monthly Weather Review 78, 1-3.
+    Brier, G. W. (1950). Monthly Weather Review 78, 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+
+    Examples
+    --------
+    >>> Brier().columns
+    ('confidence', 'score')
     """
 
     confidence: str = "confidence"
@@ -114,7 +133,9 @@ class Brier:
 class Share:
     r"""Share of decisions with an event, of all or of those that meet a condition.
 
-    With `given` the denominator is random: numerator and denominator are resampled together by family.
+    Use it for rates of an outcome, confident errors, and shares of a subset. Not for a mean of numbers, which
+    `Mean` covers. With `given` the denominator is random: numerator and denominator are resampled together by
+    family.
 
     Parameters
     ----------
@@ -123,6 +144,10 @@ class Share:
     given : str or Condition, optional
         For example ``"confidence >= 0.9"``.
     label : str, optional
+
+    Notes
+    -----
+    Formula and sources: `family_share` of `pairstats.numeric`.
 
     Examples
     --------
@@ -165,6 +190,10 @@ class Share:
 class Ratio:
     r"""Ratio of the totals of two columns, :math:`\sum_f s_f / \sum_f n_f`, both resampled together.
 
+    Use it for cost per reply or tokens per second. Not for a share of decisions, which `Share` covers, nor for
+    the ratio of two models' medians (`usage`). Where families have a numerator but no denominator (cost, but no
+    right answer) all count in the value, which then has no interval.
+
     Parameters
     ----------
     numerator, denominator : str
@@ -172,6 +201,15 @@ class Ratio:
     bounds : tuple of float, optional
         Range of the ratio of any one decision, if it has one.
     label : str, optional
+
+    Notes
+    -----
+    Formula and sources: `family_share` of `pairstats.numeric`, and `cr2_interval` without a range.
+
+    Examples
+    --------
+    >>> Ratio("cost_usd", "score").name
+    'ratio(cost_usd/score)'
     """
 
     numerator: str

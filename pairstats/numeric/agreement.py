@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.checks import as_count
+from pairstats.numeric.checks import as_count, plain_list
 from pairstats.numeric.copies import Answers, answer_rows
 from pairstats.numeric.flips import answer_tally, is_missing
 from pairstats.numeric.jackknife import jackknife_interval
@@ -255,16 +255,17 @@ def cohen_kappa(
     >>> round(cohen_kappa(["A", "A", "B", "B"], ["A", "A", "B", "A"]).value, 4)
     0.5
     """
-    if len(first) != len(second):
+    one, two = plain_list(first), plain_list(second)
+    if len(one) != len(two):
         raise PairstatsError(
-            f"`first` and `second` must rate the same units, but have {len(first)} and {len(second)}. "
+            f"`first` and `second` must rate the same units, but have {len(one)} and {len(two)}. "
             "Pass None where a rating is missing."
         )
-    table, categories, missing = tabulate_ratings([list(pair) for pair in zip(first, second, strict=True)])
+    table, categories, missing = tabulate_ratings([list(pair) for pair in zip(one, two, strict=True)])
     codes, size = family_codes(families, len(table)), len(categories)
     place = {category: position for position, category in enumerate(categories)}
     totals = np.zeros((int(codes.max()) + 1, size * size))
-    for a, b, family in zip(first, second, codes, strict=True):
+    for a, b, family in zip(one, two, codes, strict=True):
         if not is_missing(a) and not is_missing(b):
             totals[family, place[a] * size + place[b]] += 1
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import Interval, as_scores, as_sizes, check_bounds, tails
 from pairstats.numeric.draws import seeded
+from pairstats.numeric.facing import points_down
 
 Floats = NDArray[np.float64]
 
@@ -118,8 +119,10 @@ def betting_interval(
     share = counts / _largest(largest_size, counts)
     seed = None
     if order == "derived":
-        arranged = np.lexsort((share, unit))
-        generator, seed = seeded(np.column_stack([values, counts]), rng)
+        # A difference and its opposite take the families in one order, so that their limits are opposite.
+        facing = -values if low == -high and points_down(values, counts) else values
+        arranged = np.lexsort((share, facing))
+        generator, seed = seeded(np.column_stack([facing, counts]), rng)
         arranged = arranged[generator.permutation(unit.size)]
         unit, share = unit[arranged], share[arranged]
     lower = 0.0 if below is None else _lower_limit(unit, share, below)

@@ -10,17 +10,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.calibration import Bins, CalibrationCurve, calibration_curve, grouped
+from pairstats.numeric.calibration_null import (
+    canonical_order,
+    drawn_outcomes,
+    family_correlation,
+    sums_by_place,
+)
 from pairstats.numeric.checks import as_count
 from pairstats.numeric.draws import seeded
 from pairstats.numeric.pvalues import MonteCarloP, mc_p_value
 from pairstats.numeric.scores import as_forecasts
+from pairstats.numeric.shares import Families, family_codes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NORMS = ("l1", "l2", "max")
-_BLOCK = 2**22
-"""Numbers held at once by the draws from the null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class CalibrationError:
     null_upper : float
         Upper 5 % point under the same null.
     p_value : MonteCarloP
-        Of an error at least as large under the null; answers independent.
+        Of an error at least as large under the null.
     n_singletons : int
         Bins of one answer; they contribute 0 to the debiased square (Kumar, Liang & Ma 2019).
     curve : CalibrationCurve
@@ -48,6 +53,8 @@ class CalibrationError:
         Draws from the null.
     seed : int or None
         Seed of the draws; None where a generator was given.
+    family_correlation : float
+        Latent correlation of the answers of a family in the draws, as in `calibration_test`.
     """
 
     value: float
@@ -59,6 +66,7 @@ class CalibrationError:
     curve: CalibrationCurve
     n_resamples: int
     seed: int | None
+    family_correlation: float
 
 
 def expected_calibration_error(
@@ -69,6 +77,7 @@ def expected_calibration_error(
     edges: str = "right-closed",
     norm: str = "l1",
     debiased: bool = False,
+    families: Families = None,
     n_resamples: int = 2000,
     rng: Any = None,
 ) -> CalibrationError:
@@ -90,6 +99,9 @@ def expected_calibration_error(
         Kind of error.
     debiased : bool, default False
         Give the debiased square; needs ``norm="l2"``.
+    families : sequence, shape (n,), optional
+        Family of each answer, whose outcomes are then drawn as alike as they are in the data; left out, each
+        is its own. A null of independent answers is too low where families hold copies.
     n_resamples : int, default 2000
         Draws of outcomes from the stated confidences, for the null.
     rng : int, numpy.random.Generator, SeedSequence or None
@@ -106,7 +118,8 @@ def expected_calibration_error(
 
     Notes
     -----
-    The null mean is that of outcomes drawn from the stated confidences in the same bins.
+    The null mean is that of outcomes drawn from the stated confidences in the same bins; within families by
+    the Gaussian copula of `calibration_test`.
 
     References
     ----------
@@ -131,12 +144,16 @@ def expected_calibration_error(
     draws = as_count("n_resamples", n_resamples, minimum=1)
     measure = "debiased square" if debiased else norm
     value = float(_error(curve.n, curve.mean_confidence, curve.n_correct[None, :], measure)[0])
+    # The order of the data alone, so that a draw does not depend on the order of rows.
+    order, codes = canonical_order(stated, outcome, family_codes(families, stated.size))
+    stated, outcome = stated[order], outcome[order]
+    correlation = family_correlation(stated, outcome, codes)
     generator, seed = seeded(np.column_stack([stated, outcome]), rng)
-    index = grouped(stated, outcome, bins, edges).index
+    place = np.unique(grouped(stated, outcome, bins, edges).index, return_inverse=True)[1]
     null = np.concatenate(
         [
-            _error(curve.n, curve.mean_confidence, drawn, measure)
-            for drawn in _null_counts(stated, index, draws, generator)
+            _error(curve.n, curve.mean_confidence, sums_by_place(drawn, place), measure)
+            for drawn in drawn_outcomes(stated, codes, correlation, draws, generator)
         ]
     )
     return CalibrationError(
@@ -149,23 +166,8 @@ def expected_calibration_error(
         curve=curve,
         n_resamples=draws,
         seed=seed,
+        family_correlation=correlation,
     )
-
-
-def _null_counts(
-    stated: FloatArray, index: IntArray, draws: int, rng: np.random.Generator
-) -> list[FloatArray]:
-    """Right answers in each non-empty bin when every answer is right with the probability stated."""
-    order = np.argsort(index, kind="stable")
-    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
-    chance = stated[order]
-    rows = max(1, _BLOCK // chance.size)
-    return [
-        np.add.reduceat(
-            (rng.random((min(rows, draws - done), chance.size)) < chance).astype(float), starts, axis=1
-        )
-        for done in range(0, draws, rows)
-    ]
 
 
 def _error(n: IntArray, mean_confidence: FloatArray, n_correct: NDArray[Any], measure: str) -> FloatArray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,9 @@ from pairstats.errors import PairstatsError, listed, one_of
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 """Directions, as in scipy: "greater" gives a lower limit, "less" an upper limit."""
+
+OPPOSITE = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
+"""The same question about second minus first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,19 @@ def as_scores(name: str, values: ArrayLike, *, copy: bool = True) -> NDArray[np.
             "Drop what is missing, and count it, before calling."
         )
     return array
+
+
+def plain_list(values: Iterable[Any]) -> list[Any]:
+    """Return labels, or rows of labels, as a list: of arrays, columns and tables of any frame, and Arrow.
+
+    Examples
+    --------
+    >>> plain_list(np.array(["a", "b"])), plain_list(("a", None))
+    (['a', 'b'], ['a', None])
+    """
+    if hasattr(values, "__array__"):
+        return np.asarray(values, dtype=object).tolist()
+    return list(values)
 
 
 def as_sizes(sizes: ArrayLike | None, n: int) -> NDArray[np.float64]:
@@ -225,6 +242,8 @@ def as_count(name: str, value: object, *, minimum: int = 0) -> int:
     try:
         if isinstance(value, float | np.floating) and float(value).is_integer():
             count = int(value)
+        elif isinstance(value, bool | np.bool_):
+            count = minimum - 1
         else:
             count = operator.index(value)  # type: ignore[arg-type]
     except TypeError:

@@ -83,6 +83,10 @@ def clustered_odds_ratio(
     if variance == "mancl-derouen":
         gaps = gaps / (1 - sizes / total)
     error = math.sqrt(float(np.sum(gaps**2)))
+    if error <= 1e-12:
+        # Families that all differ alike, or not at all, show no spread: that is no knowledge of it.
+        method = f"{method}, no spread"
+        return EstimateInterval(0.0, math.inf, method, float(confidence_level), alternative, estimate)
     log = math.log(estimate)
     return EstimateInterval(
         low=0.0 if below is None else math.exp(log + float(stdtrit(groups - 1, below)) * error),

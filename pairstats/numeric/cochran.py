@@ -15,7 +15,9 @@ from scipy.special import chdtrc
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count
 from pairstats.numeric.draws import seeded
+from pairstats.numeric.facing import nameless_rows
 from pairstats.numeric.lattice import common_lattice, lattice_steps
+from pairstats.numeric.shares import family_codes
 from pairstats.numeric.signsum import as_p
 
 Floats = NDArray[np.float64]
@@ -117,7 +119,6 @@ def cochran_q(
     centred = table - table.mean(axis=1, keepdims=True)
     informative = np.abs(centred).max(axis=1) > 1e-12 * max(1.0, float(np.abs(table).max()))
     rows = table[informative]
-    rows = rows[np.lexsort(rows.T)]  # so that random arrangements do not depend on the order given
     if method is not None:
         one_of("method", method, METHODS)
     if rows.shape[0] == 0:
@@ -140,7 +141,7 @@ def cochran_q(
         p = as_p(_exact_p(steps))
     else:
         drawn = as_count("n_resamples", n_resamples, minimum=1)
-        generator, seed = seeded(table, rng)
+        generator, seed = seeded(np.sort(table, axis=1), rng)  # whatever the systems are called
         values = rows if steps is None else steps.astype(np.float64)
         p = (_random_hits(values, drawn, generator) + 1) / (drawn + 1)
         mc_error = math.sqrt(p * (1 - p) / drawn)
@@ -163,14 +164,9 @@ def family_totals(scores: ArrayLike, families: Sequence[Hashable] | NDArray[Any]
         )
     if families is None:
         return table
-    if len(families) != table.shape[0]:
-        raise PairstatsError(
-            f"`families` must have one entry for each of the {table.shape[0]} items, but it has "
-            f"{len(families)}. Pass the family of each row, in the same order."
-        )
-    code = {family: position for position, family in enumerate(dict.fromkeys(families))}
-    totals = np.zeros((len(code), table.shape[1]))
-    np.add.at(totals, [code[family] for family in families], table)
+    codes = family_codes(families, table.shape[0])
+    totals = np.zeros((int(codes.max()) + 1, table.shape[1]))
+    np.add.at(totals, codes, table)
     return totals
 
 
@@ -228,6 +224,7 @@ def _random_hits(rows: Floats, n_resamples: int, rng: np.random.Generator) -> in
     rows = rows - rows.mean(axis=1, keepdims=True)
     observed = float((rows.sum(axis=0) ** 2).sum())
     near = 1e-9 * float(np.abs(rows).sum()) ** 2 / rows.size
+    rows = nameless_rows(rows)
     hits, block = 0, max(1, 2**22 // rows.size)
     for start in range(0, n_resamples, block):
         size = min(block, n_resamples - start)

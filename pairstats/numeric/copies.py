@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairstats.errors import PairstatsError
+from pairstats.numeric.checks import plain_list
 from pairstats.numeric.flips import answer_tally, flip_rate, is_missing
 
 Answers = Iterable[Sequence[Hashable]] | NDArray[np.generic]
@@ -105,7 +106,7 @@ def _one_family(row: Sequence[Hashable], marks: Sequence[Hashable], family: int)
 
 def answer_rows(name: str, values: Answers) -> list[Sequence[Hashable]]:
     """Return the families as a list of rows, of which there is at least one."""
-    rows = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    rows = plain_list(values)
     if not rows:
         raise PairstatsError(f"`{name}` must hold at least one family, but it is empty. Check the filter.")
     return rows

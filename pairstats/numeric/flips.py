@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairstats.errors import PairstatsError
+from pairstats.errors import PairstatsError, one_of
+from pairstats.numeric.checks import check_level, plain_list
+from pairstats.numeric.family import KINDS, Kind, family_interval
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -38,6 +40,10 @@ class FlipRate:
         Families left out of it because fewer than two copies are answered.
     n_missing : int
         Missing answers.
+    low, high : float
+        Family limits of `rate`; the whole range if no family has two answered copies.
+    method : str
+        "family-jeffreys" or "family-cp"; "undefined" if no family has two answered copies.
     """
 
     rate: float
@@ -47,9 +53,17 @@ class FlipRate:
     n_families: int
     n_too_few: int
     n_missing: int
+    low: float
+    high: float
+    method: str
 
 
-def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> FlipRate:
+def flip_rate(
+    answers: Iterable[Sequence[Hashable]] | NDArray[np.generic],
+    *,
+    kind: Kind = "jeffreys",
+    confidence_level: float = 0.95,
+) -> FlipRate:
     r"""Flip rate by pairwise disagreement.
 
     Use it as the flip rate, for any number of copies. Not to say whether flips harm, which `flip_transitions`
@@ -64,6 +78,9 @@ def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> Fl
     answers : array or list of lists
         One row a family, one entry a copy; rows may differ in length. Answers are compared by equality;
         None and NaN are missing.
+    kind : {"jeffreys", "cp"}
+        As in `family_interval`; on two copies "cp" is Clopper-Pearson on pairs.
+    confidence_level : float, default 0.95
 
     Returns
     -------
@@ -88,8 +105,11 @@ def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> Fl
     >>> flips = flip_rate([["A", "A", "A"], ["A", "B", "A"], ["A", "B", "C"], ["B", None, None]])
     >>> round(flips.rate, 4), flips.n_families, flips.n_too_few, flips.n_missing
     (0.5556, 3, 1, 2)
+    >>> pairs = flip_rate([["A", "B"]] * 11 + [["A", "A"]] * 29, kind="cp")
+    >>> round(pairs.low, 3), round(pairs.high, 3)
+    (0.146, 0.439)
     """
-    rows = answers.tolist() if isinstance(answers, np.ndarray) else list(answers)
+    rows = plain_list(answers)
     if not rows:
         raise PairstatsError("`answers` must hold at least one family, but it is empty. Check the filter.")
     tallies = [answer_tally(row, position) for position, row in enumerate(rows)]
@@ -99,6 +119,13 @@ def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> Fl
     per_family = np.full(copies.size, math.nan)
     per_family[enough] = 1 - agreeing[enough] / (copies[enough] * (copies[enough] - 1))
     used = per_family[enough]
+    low, high, method = 0.0, 1.0, "undefined"
+    if used.size:
+        found = family_interval(used, kind=kind, confidence_level=confidence_level)
+        low, high, method = found.low, found.high, found.method
+    else:
+        one_of("kind", kind, KINDS)
+        check_level(confidence_level)
     return FlipRate(
         rate=float(used.mean()) if used.size else math.nan,
         any_rate=float(np.mean(used > 0)) if used.size else math.nan,
@@ -107,6 +134,9 @@ def flip_rate(answers: Iterable[Sequence[Hashable]] | NDArray[np.generic]) -> Fl
         n_families=used.size,
         n_too_few=int(np.sum(~enough)),
         n_missing=sum(len(row) for row in rows) - int(copies.sum()),
+        low=low,
+        high=high,
+        method=method,
     )
 
 

@@ -15,6 +15,7 @@ from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import as_count
 from pairstats.numeric.convolution import binomial_pmf
 from pairstats.numeric.draws import seeded
+from pairstats.numeric.facing import nameless_rows
 from pairstats.numeric.lattice import common_lattice, lattice_steps, snapped
 
 Floats = NDArray[np.float64]
@@ -126,8 +127,7 @@ def joint_permutations(
     >>> joint_permutations(np.array([[1.0, 0.0], [1.0, 0.0]])).probability.tolist()
     [0.25, 0.5, 0.25]
     """
-    ordered = np.sort(rows, axis=1)
-    ordered = ordered[np.lexsort(ordered.T)]
+    ordered = nameless_rows(rows)
     law = None
     if method != "monte-carlo" and rows.shape[1] <= MOST_PERMUTED:
         law = joint_law([_orders(row) for row in ordered], rows.shape[1])

@@ -159,7 +159,13 @@ def swapped_verdicts(
 
 
 def _verdicts(name: str, given: ArrayLike) -> Floats:
-    values = np.array(given, dtype=np.float64)
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PairstatsError(
+            f"`{name}` must hold 1 (A), 0 (B), 0.5 (tie) or NaN, but holds what is no number. Map words to these "
+            "three; judge_verdicts() reads words from records."
+        ) from None
     if values.ndim != 1 or not values.size:
         raise PairstatsError(
             f"`{name}` must be one-dimensional with a verdict for each pair, but its shape is {values.shape}."

@@ -138,8 +138,14 @@ def paired_medians(
         )
     below, above = tails(confidence_level, alternative)
     draws = as_count("n_resamples", n_resamples, minimum=1)
-    one, other, codes = _canonical(one, other, family_codes(families, one.size))
-    generator, seed = seeded(np.column_stack([one, other, codes]), rng)
+    codes = family_codes(families, one.size)
+    # One draw for A against B and for B against A: made for the order of the two that sorts first.
+    swapped = _pairs(other, one) < _pairs(one, other)
+    if swapped:
+        other, one, codes = _canonical(other, one, codes)
+    else:
+        one, other, codes = _canonical(one, other, codes)
+    generator, seed = seeded(np.column_stack([*((other, one) if swapped else (one, other)), codes]), rng)
     columns = np.column_stack([one, other, one - other])
     n_families = int(codes.max()) + 1
     replicates = np.empty((draws, 3))
@@ -151,21 +157,29 @@ def paired_medians(
             replicates[start : start + size, place] = weighted_medians(column, weights)
     estimates = np.median(columns, axis=0)
 
-    def interval(estimate: float, drawn: Floats) -> MedianInterval:
+    def interval(
+        estimate: float, drawn: Floats, below: float | None = below, above: float | None = above
+    ) -> MedianInterval:
         quantile = functools.partial(order_statistic, np.sort(drawn))
         levels = (below, None if above is None else 1 - above)
         ends = [math.inf if level is None else quantile(level) for level in levels]
         errors = [quantile_error(x, quantile, draws, "percentile", 0.0) for x in levels if x is not None]
         return MedianInterval(estimate, -math.inf if below is None else ends[0], ends[1], max(errors))
 
+    def difference(estimate: float, drawn: Floats) -> MedianInterval:
+        if not swapped:
+            return interval(estimate, drawn, below, above)
+        back = interval(-estimate, -drawn, above, below)
+        return MedianInterval(estimate, 0.0 - back.high, 0.0 - back.low, back.mc_error)
+
     a, b, gap = (float(value) for value in estimates)
     positive = bool((one > 0).all() and (other > 0).all())
     return PairedMedians(
         first=interval(a, replicates[:, 0]),
         second=interval(b, replicates[:, 1]),
-        difference=interval(a - b, replicates[:, 0] - replicates[:, 1]),
+        difference=difference(a - b, replicates[:, 0] - replicates[:, 1]),
         ratio=interval(a / b, replicates[:, 0] / replicates[:, 1]) if positive else None,
-        median_difference=interval(gap, replicates[:, 2]),
+        median_difference=difference(gap, replicates[:, 2]),
         n_items=one.size,
         n_families=n_families,
         method="percentile (Monte Carlo)",
@@ -206,6 +220,10 @@ def weighted_medians(values: ArrayLike, weights: ArrayLike) -> Floats:
     upper = (2 * reached <= half).sum(axis=1)
     ordered = numbers[order]
     return (ordered[lower] + ordered[upper]) / 2
+
+
+def _pairs(one: Floats, other: Floats) -> list[tuple[float, float]]:
+    return sorted(zip(one.tolist(), other.tolist(), strict=True))
 
 
 def _canonical(one: Floats, other: Floats, codes: Ints) -> tuple[Floats, Floats, Ints]:

@@ -133,6 +133,8 @@ def manski_bounds(
             f"`n_answered` must be at most `n_planned`, but got {answered} of {planned}. "
             "Pass the items answered first, then those planned."
         )
+    if not math.isfinite(total):
+        raise PairstatsError(f"`total` must be a finite number, but got {total!r}. Add up what was answered.")
     low, high = check_bounds(
         np.array([float(total) / max(answered, 1)]) if answered else np.array([]), bounds
     )

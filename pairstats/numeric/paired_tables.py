@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from pairstats.errors import PairstatsError, one_of
+from pairstats.numeric.checks import plain_list
+from pairstats.numeric.flips import is_missing
 from pairstats.numeric.joint_sums import joint_flips
+from pairstats.numeric.shares import family_codes
 from pairstats.numeric.signsum import as_p
 
 Floats = NDArray[np.float64]
@@ -338,16 +341,14 @@ def _coded(
     families: Sequence[Hashable] | NDArray[Any] | None,
 ) -> tuple[tuple[Any, ...], tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
     """Classes, and the number of the class of each item for both systems, and of its family."""
-    answers = [np.asarray(side, dtype=object).tolist() for side in (first, second)]
-    groups = list(range(len(answers[0]))) if families is None else np.asarray(families, dtype=object).tolist()
-    if not answers[0] or len({len(answers[0]), len(answers[1]), len(groups)}) > 1:
+    answers = [plain_list(side) for side in (first, second)]
+    if not answers[0] or len(answers[0]) != len(answers[1]):
         raise PairstatsError(
-            "`first`, `second` and `families` must have one entry for each of one or more items, but their "
-            f"lengths are {len(answers[0])}, {len(answers[1])} and {len(groups)}. Pass the same items."
+            "`first` and `second` must have one entry for each of one or more items, but their lengths are "
+            f"{len(answers[0])} and {len(answers[1])}. Pass the same items."
         )
-    missing = [
-        i for i, pair in enumerate(zip(*answers, strict=True)) if any(x is None or x != x for x in pair)
-    ]
+    groups = family_codes(families, len(answers[0]))
+    missing = [i for i, pair in enumerate(zip(*answers, strict=True)) if any(map(is_missing, pair))]
     if missing:
         raise PairstatsError(
             f"Every item must have a class from both systems, but {len(missing)} lack one, the first at "
@@ -359,6 +360,5 @@ def _coded(
     except TypeError:
         labels = tuple(sorted(used, key=lambda label: (type(label).__name__, str(label))))
     code = {label: number for number, label in enumerate(labels)}
-    seen = {family: number for number, family in enumerate(dict.fromkeys(groups))}
     coded = [np.array([code[x] for x in side], dtype=np.int64) for side in answers]
-    return labels, (coded[0], coded[1]), np.array([seen[x] for x in groups], dtype=np.int64)
+    return labels, (coded[0], coded[1]), groups

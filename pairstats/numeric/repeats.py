@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError, listed
-from pairstats.numeric.checks import as_count, as_scores
+from pairstats.numeric.checks import as_count, as_scores, plain_list
+from pairstats.numeric.flips import is_missing
 
 Floats = NDArray[np.float64]
 
@@ -207,7 +208,7 @@ def copied_repeats(replies: Sequence[Sequence[object]]) -> CopiedRepeats:
     Parameters
     ----------
     replies : sequence of sequences, shape (n, K)
-        Text of each item in each repeat; None where there is none.
+        Text of each item in each repeat; None or NaN where there is none.
 
     Returns
     -------
@@ -227,7 +228,7 @@ def copied_repeats(replies: Sequence[Sequence[object]]) -> CopiedRepeats:
     >>> found.n_identical, found.copied_columns, found.distinct_repeats
     (1, ((0, 1),), 2)
     """
-    rows = [list(row) for row in replies]
+    rows = [[None if is_missing(text) else text for text in row] for row in plain_list(replies)]
     width = len(rows[0]) if rows else 0
     uneven = [i for i, row in enumerate(rows) if len(row) != width]
     if uneven or width == 0:

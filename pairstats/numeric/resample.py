@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import (
+    OPPOSITE,
     Interval,
     as_count,
     as_scores,
@@ -23,6 +24,7 @@ from pairstats.numeric.checks import (
     tails,
 )
 from pairstats.numeric.draws import bootstrap_replicates, seeded
+from pairstats.numeric.facing import points_down
 from pairstats.numeric.lattice import snapped_counts
 from pairstats.numeric.law import check_magnitude, exact_law
 from pairstats.numeric.limits import (
@@ -186,6 +188,12 @@ def bootstrap_interval(
         )
     elif resamples is None:
         found = _from_exact_law(asked, pairs)
+    elif not oracle and points_down(values, counts):
+        back = bootstrap_interval(
+            -values, sizes=counts, method=method, n_resamples=resamples, rng=rng,
+            confidence_level=confidence_level, alternative=OPPOSITE[alternative],
+        )  # fmt: skip
+        found = _turned(back, asked)
     else:
         generator, seed = seeded(pairs, rng)
         draw = _studentized if method == "bootstrap-t" else _drawn
@@ -350,6 +358,18 @@ def _resamples(method: str, n_resamples: int | None, oracle: bool) -> int | None
     if n_resamples is not None:
         return as_count("n_resamples", n_resamples, minimum=1)
     return DEFAULT_RESAMPLES if method == "bootstrap-t" else None
+
+
+def _turned(found: BootstrapInterval, asked: BootstrapInterval) -> BootstrapInterval:
+    """Interval of the opposite scores, turned back."""
+    return replace(
+        found,
+        low=0.0 - found.high,
+        high=0.0 - found.low,
+        estimate=asked.estimate,
+        alternative=asked.alternative,
+        mc_error=None if found.mc_error is None else found.mc_error[::-1],
+    )
 
 
 def _within(found: BootstrapInterval, span: tuple[float, float]) -> BootstrapInterval:

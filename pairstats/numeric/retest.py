@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError
+from pairstats.numeric.checks import plain_list
 from pairstats.numeric.family import Kind
 from pairstats.numeric.flips import is_missing
 from pairstats.numeric.shares import Families, Share, family_codes, family_share, family_sums
@@ -86,7 +87,7 @@ def retest_agreement(
     >>> round(found.agreement.value, 4), found.n_second_only
     (0.6667, 1)
     """
-    one, two = list(first), list(second)
+    one, two = plain_list(first), plain_list(second)
     if len(one) != len(two) or not one:
         raise PairstatsError(
             f"`first` and `second` must hold the answers to the same questions, but have {len(one)} and "

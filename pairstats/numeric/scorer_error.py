@@ -270,7 +270,8 @@ def _shared_level(level: float, kind: str, *given: Accuracy) -> float:
 def _accuracy(name: str, given: Accuracy, kind: str, level: float, alternative: str) -> _Part:
     """Sensitivity or specificity with its limits: equal where it is known."""
     if not isinstance(given, tuple):
-        if not (isinstance(given, int | float | np.number) and 0 < given <= 1):
+        number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
+        if not (number and 0 < given <= 1):
             raise PairstatsError(
                 f"`{name}` must be a share in (0, 1], or (right, all) of a validation sample, but got {given!r}."
             )

@@ -189,6 +189,8 @@ def confident_wrong(confidence: ArrayLike, correct: ArrayLike, *, threshold: flo
     >>> found.share_of_confident, found.share_of_all
     (0.3333333333333333, 0.25)
     """
+    if not 0 <= threshold <= 1:
+        raise PairstatsError(f"`threshold` must lie in [0, 1], but got {threshold!r}. Write 0.9 for 90 %.")
     stated, outcome = as_forecasts(confidence, correct)
     confident = stated >= threshold - 1e-12
     return ConfidentWrong(

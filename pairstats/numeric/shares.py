@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.checks import tails
+from pairstats.numeric.checks import plain_list, tails
 from pairstats.numeric.family import Kind, family_interval
+from pairstats.numeric.flips import is_missing
 from pairstats.numeric.sandwich import cr2_interval
 
 FloatArray = NDArray[np.float64]
@@ -74,7 +75,8 @@ def family_share(
     Parameters
     ----------
     numerator, denominator : array_like, shape (G,)
-        Totals of each family; the denominator is not negative.
+        Totals of each family, finite; no denominator is negative. No families at all leave the share
+        undefined.
     kind : {"jeffreys", "cp"}
         As in `family_interval`.
     bounds : tuple of float
@@ -85,6 +87,12 @@ def family_share(
     Returns
     -------
     Share
+
+    Raises
+    ------
+    PairstatsError
+        If totals are not finite or not paired, a denominator is negative, or a family has a numerator but no
+        denominator.
 
     Notes
     -----
@@ -101,7 +109,7 @@ def family_share(
     >>> family_share([0, 1, 0], [2, 2, 0])
     Share(0.25 [0.0383455, 0.748632], 1 of 4, 2 families)
     """
-    top, below = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    top, below = _totals(numerator, denominator)
     used = below > 0
     if not used.any():
         tails(confidence_level, alternative)
@@ -118,6 +126,26 @@ def family_share(
     )
 
 
+def _totals(numerator: ArrayLike, denominator: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    top, below = (np.asarray(each, dtype=np.float64) for each in (numerator, denominator))
+    if top.ndim != 1 or top.shape != below.shape:
+        raise PairstatsError(
+            "`numerator` and `denominator` must be one-dimensional and of one length, but their shapes are "
+            f"{top.shape} and {below.shape}. Pass both totals of each family."
+        )
+    wrong = np.flatnonzero(
+        ~(np.isfinite(top) & np.isfinite(below) & (below >= 0)) | ((below == 0) & (top != 0))
+    )
+    if wrong.size:
+        first = wrong[0]
+        raise PairstatsError(
+            "`numerator` and `denominator` must be finite, and no denominator negative, or 0 beside a numerator, "
+            f"but {wrong.size} families are not so, the first at position {first}: {top[first]:g} of "
+            f"{below[first]:g}. Drop what is missing, and count it, before calling."
+        )
+    return top, below
+
+
 def family_codes(families: Families, n: int) -> IntArray:
     """Number the families of `n` items from 0, in order of appearance; None makes each item its own.
 
@@ -128,13 +156,13 @@ def family_codes(families: Families, n: int) -> IntArray:
     """
     if families is None:
         return np.arange(n)
-    if len(families) != n:
+    names = plain_list(families)
+    if len(names) != n:
         raise PairstatsError(
-            f"`families` must have one entry for each of the {n} items, but it has {len(families)}. "
+            f"`families` must have one entry for each of the {n} items, but it has {len(names)}. "
             "Pass the family of each item, in the same order."
         )
-    names = families.tolist() if isinstance(families, np.ndarray) else list(families)
-    missing = [position for position, name in enumerate(names) if name is None or name != name]
+    missing = [position for position, name in enumerate(names) if is_missing(name)]
     if missing:
         raise PairstatsError(
             f"`families` must name a family for each item, but {len(missing)} are missing, the first at "

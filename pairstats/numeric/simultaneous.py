@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairstats.errors import one_of
 from pairstats.numeric.checks import as_count, as_sizes, check_bounds, tails
 from pairstats.numeric.draws import bootstrap_weights, family_types, seeded
+from pairstats.numeric.facing import facing_columns
 from pairstats.numeric.family import PSEUDO_WEIGHT, family_interval
 from pairstats.numeric.stepdown import as_table
 
@@ -128,7 +129,9 @@ def simultaneous_intervals(
     draw, seed = None, None
     if not method.startswith("bonferroni"):
         size = as_count("n_resamples", n_resamples, minimum=1)
-        draw, seed = _draw(rows, counts, method, bounds, size, rng)
+        order, signs = facing_columns(rows, counts, turn=bounds[0] == -bounds[1])
+        drawn, seed = _draw(rows[:, order] * signs, counts, method, bounds, size, rng)
+        draw = _turned_back(*drawn, order, signs)
         error = min(error, max(least, _joint_error(draw, error, alternative)))
     else:
         error = least
@@ -202,6 +205,14 @@ def _draw(
         sums[:, -1:] + pseudo.sum(axis=1)[:, None]
     )
     return (values, values), seed
+
+
+def _turned_back(low: Floats, high: Floats, order: NDArray[np.int64], signs: Floats) -> tuple[Floats, Floats]:
+    """Draws of the contrasts as they were given, from those of `facing_columns`."""
+    below, above = np.empty_like(low), np.empty_like(high)
+    below[:, order] = np.where(signs < 0, -high, low)
+    above[:, order] = np.where(signs < 0, -low, high)
+    return below, above
 
 
 def _joint_error(draw: tuple[Floats, Floats], error: float, alternative: str) -> float:

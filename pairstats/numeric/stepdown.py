@@ -13,6 +13,7 @@ from pairstats.errors import PairstatsError
 from pairstats.numeric.checks import as_count, as_sizes, check_alternative
 from pairstats.numeric.draws import bootstrap_weights, family_types, seeded
 from pairstats.numeric.exact import sign_flip
+from pairstats.numeric.facing import facing_columns
 from pairstats.numeric.joint_sums import RELATIVE_TIE, joint_flips
 
 Floats = NDArray[np.float64]
@@ -110,8 +111,11 @@ def max_t(
     scale = np.sqrt((rows**2).sum(axis=0))
     alone = np.array([sign_flip(column, alternative=side).p_value for column in rows.T])
 
-    flips = joint_flips(rows, method=method, n_resamples=n_resamples, rng=rng)
-    observed, drawn = (_over(sums, scale) for sums in (rows.sum(axis=0), flips.sums))
+    order, signs = facing_columns(rows, np.ones(len(rows)))
+    flips = joint_flips(rows[:, order] * signs, method=method, n_resamples=n_resamples, rng=rng)
+    sums = np.empty_like(flips.sums)
+    sums[:, order] = flips.sums * signs
+    observed, drawn = _over(rows.sum(axis=0), scale), _over(sums, scale)
     single, adjusted = stepped_down(
         _extremeness(observed, side), _extremeness(drawn, side), flips.p_value, alone
     )
@@ -187,11 +191,14 @@ def romano_wolf(
     error = np.maximum(error, np.abs(estimate) / LARGEST_T)
     alone = np.array([sign_flip(column, alternative=side).p_value for column in totals.T])
 
-    types = family_types(np.column_stack([totals, counts]))
+    order, signs = facing_columns(totals, np.ones(len(totals)))
+    types = family_types(np.column_stack([totals[:, order] * signs, counts]))
     generator, seed = seeded(types.totals[types.index], rng)
     weights = bootstrap_weights(types.counts, n_resamples=drawn, rng=generator)
     replicates = weights.astype(np.float64) @ types.totals
-    away = replicates[:, :-1] / replicates[:, -1:] - estimate
+    away = np.empty((drawn, estimate.size))
+    away[:, order] = replicates[:, :-1] / replicates[:, -1:] * signs
+    away -= estimate
 
     def p_value(statistics: Floats, observed: Floats) -> Floats:
         reaching = statistics >= observed - RELATIVE_TIE * np.abs(observed)

@@ -10,15 +10,25 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError, listed, one_of
-from pairstats.numeric.checks import Interval, as_count, as_scores, as_sizes, check_bounds, tails
+from pairstats.numeric.checks import (
+    OPPOSITE,
+    Interval,
+    as_count,
+    as_scores,
+    as_sizes,
+    check_bounds,
+    plain_list,
+    tails,
+)
 from pairstats.numeric.draws import family_types, seeded
+from pairstats.numeric.facing import points_down
 from pairstats.numeric.family import KINDS, family_interval
 from pairstats.numeric.limits import order_statistic, quantile_error
 from pairstats.numeric.shares import family_codes
@@ -166,8 +176,17 @@ def macro_average(
     low, high = check_bounds(values, bounds)
     below, above = tails(confidence_level, alternative)
     codes = family_codes(strata, values.size)
-    names = tuple(dict.fromkeys(strata))
+    names = tuple(dict.fromkeys(plain_list(strata)))
     share = _weights(weights, names)
+    item_share = (share / np.bincount(codes, weights=counts))[codes] * counts
+    if len(names) > 1 and low == -high and points_down(values, item_share):
+        return _turned(
+            macro_average(
+                -values, strata, sizes=counts, weights=weights, kind=kind, bounds=(low, high),
+                confidence_level=confidence_level, alternative=OPPOSITE[alternative],
+                n_resamples=n_resamples, rng=rng,
+            )
+        )  # fmt: skip
     unit = np.clip((values - low) / (high - low), 0.0, 1.0)
     parts = [_stratum(unit[codes == s], counts[codes == s], share[s]) for s in range(len(names))]
     means = np.array([part.mean for part in parts])
@@ -249,14 +268,15 @@ def post_stratify(
     """
     values = as_scores("scores", scores)
     counts = as_sizes(sizes, values.size)
-    unplanned = [name for name in dict.fromkeys(strata) if name not in planned]
+    names = tuple(dict.fromkeys(plain_list(strata)))
+    unplanned = [name for name in names if name not in planned]
     if unplanned:
         raise PairstatsError(
             f"`planned` must name every category that was answered, but lacks {listed(unplanned)}. "
             "Give the planned number of items of each."
         )
     codes = family_codes(strata, values.size)
-    seen = dict(zip(dict.fromkeys(strata), np.bincount(codes, weights=counts), strict=True))
+    seen = dict(zip(names, np.bincount(codes, weights=counts), strict=True))
     few = tuple(name for name, items in planned.items() if items > 0 and seen.get(name, 0.0) < minimum)
     used = {name: float(planned[name]) for name in seen}
     found = macro_average(values, strata, sizes=counts, weights=used, **options)
@@ -275,6 +295,18 @@ def post_stratify(
         n_families=found.n_families,
         n_items=found.n_items,
         unusable=few,
+    )
+
+
+def _turned(found: StratifiedMean) -> StratifiedMean:
+    """Mean of the opposite scores, turned back."""
+    return replace(
+        found,
+        low=0.0 - found.high,
+        high=0.0 - found.low,
+        estimate=0.0 - found.estimate,
+        estimates=0.0 - found.estimates,
+        alternative=OPPOSITE[found.alternative],
     )
 
 

@@ -39,6 +39,8 @@ class TippingPoint:
     best : float
         The same with all of them right.
     decision : str
+    n_left_out : int
+        Items that the second system did not answer.
     """
 
     n_wrong: int | None
@@ -46,6 +48,7 @@ class TippingPoint:
     worst: float
     best: float
     decision: str
+    n_left_out: int
 
 
 def paired_tipping_point(
@@ -61,8 +64,8 @@ def paired_tipping_point(
     r"""Smallest number of the first system's missing answers that must be wrong to undo its advantage.
 
     Use it for the conclusion that the first system is better (or, with a margin, not worse). Exchange the
-    systems to ask about the second. Items that the second system misses are left out: they have no pair. Not
-    for how wide the uncertainty is, which `paired_manski_bounds` gives.
+    systems to ask about the second. Items that the second system misses are left out and counted: they have no
+    pair. Not for how wide the uncertainty is, which `paired_manski_bounds` gives.
 
     Parameters
     ----------
@@ -129,6 +132,7 @@ def paired_tipping_point(
         worst=question.answer(totals - missing * question.loss),
         best=question.answer(totals),
         decision=decision,
+        n_left_out=int(np.sum(~used)),
     )
 
 

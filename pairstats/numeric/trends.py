@@ -17,6 +17,7 @@ from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_altern
 from pairstats.numeric.cochran import family_totals as family_totals
 from pairstats.numeric.draws import seeded
 from pairstats.numeric.exact import sign_flip
+from pairstats.numeric.facing import nameless_rows
 from pairstats.numeric.family import family_interval
 from pairstats.numeric.lattice import common_lattice, lattice_steps
 from pairstats.numeric.signsum import as_p
@@ -166,7 +167,7 @@ def dose_trend(
         chosen, p = "normal", _normal_p(away / deviation, side)
     else:
         chosen, drawn = "monte-carlo", as_count("n_resamples", n_resamples, minimum=1)
-        generator, seed = seeded(table, rng)
+        generator, seed = seeded(np.sort(table, axis=1), rng)
         p = (_random_hits(rows, centred, away, side, drawn, generator) + 1) / (drawn + 1)
         floor = 1 / (drawn + 1)
         error = math.sqrt(p * (1 - p) / drawn)
@@ -243,8 +244,7 @@ def _power(law: Floats, n: int) -> Floats:
 def _random_hits(
     rows: Floats, centred: Floats, away: float, side: str, n_resamples: int, rng: np.random.Generator
 ) -> int:
-    ordered = np.sort(rows, axis=1)
-    ordered = ordered[np.lexsort(ordered.T)]  # so that the draw does not depend on the order given
+    ordered, centred = nameless_rows(rows), np.sort(centred)
     near = 1e-9 * float(np.abs(rows).sum() * np.abs(centred).max())
     hits, block = 0, max(1, 2**22 // rows.size)
     for start in range(0, n_resamples, block):

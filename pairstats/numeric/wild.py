@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairstats.errors import one_of
 from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_alternative, tails
 from pairstats.numeric.draws import seeded
+from pairstats.numeric.facing import points_down
 
 Floats = NDArray[np.float64]
 
@@ -137,8 +138,9 @@ def wild_cluster(
     if exact:
         drawn = _all_signs(means.size)
     else:
-        generator, seed = seeded(np.column_stack([means, counts]), rng)
-        drawn = _draw(means, counts, weights, as_count("n_resamples", n_resamples, minimum=1), generator)
+        facing = -means if points_down(means, counts) else means
+        generator, seed = seeded(np.column_stack([facing, counts]), rng)
+        drawn = _draw(facing, counts, weights, as_count("n_resamples", n_resamples, minimum=1), generator)
     p_of = _p_function(means, counts, drawn, exact)
     statistic, p = p_of(float(null), side)
     low, high = _limits(p_of, means, counts, estimate, confidence_level, side)

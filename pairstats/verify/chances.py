@@ -25,11 +25,11 @@ COUNTED = 3_000_000
 GRID = 1_000_000
 """Cells between 0 and the sum of all absolute differences where they have no common fraction."""
 
-LISTED, SWAPPED = 18, 14
+LISTED, SWAPPED = 18, 16
 """Families up to which all arrangements are listed one by one."""
 
 SWAPS = 9_999
-"""Draws of the package's own label-swap test."""
+"""Draws of the package's own label-swap test, where it draws."""
 
 
 def sign_flip_p(differences: Sequence[float], alternative: str) -> tuple[Span, float]:
@@ -99,33 +99,60 @@ def _gridded(steps: NDArray[np.int64]) -> tuple[Floats, int]:
     return law, zero
 
 
-def swap_p(num: Floats, den: Floats, alternative: str) -> Span:
-    """P-value of exchanging the labels of two ratios within families: all exchanges, or simulated ones.
+def swap_p(num: Floats, den: Floats, alternative: str) -> tuple[Span, float | None]:
+    """P-value of exchanging the labels of two ratios within families, and the smallest one possible.
 
-    The package draws 9,999 exchanges, so its p-value must lie within five Monte-Carlo errors.
+    All exchanges are listed, or counted in whole numbers. Where there are too many they are simulated: the
+    p-value of the package must then lie within five Monte-Carlo errors, of its draws too, and the smallest one
+    is not known.
     """
-    if len(num) <= SWAPPED:
-        exchanged = np.array(list(itertools.product((0.0, 1.0), repeat=len(num))))
-    else:
-        exchanged = np.random.default_rng(20_250_102).integers(0, 2, (DRAWS, len(num))).astype(float)
-    tops, bottoms = (_exchanged(own, exchanged) for own in (num, den))
+    moving = (num[:, 0] != num[:, 1]) | (den[:, 0] != den[:, 1])
+    gaps = [own[moving, 1] - own[moving, 0] for own in (num, den)]
+    law = _moved(gaps)
+    exact = law is not None
+    if law is None:
+        exchanged = np.random.default_rng(20_250_102).integers(0, 2, (DRAWS, gaps[0].size)).astype(float)
+        law = np.column_stack([exchanged @ own for own in gaps]), np.full(DRAWS, 1 / DRAWS)
+    moved, chance = law
+    tops, bottoms = (
+        np.column_stack([own[:, 0].sum() + change, own[:, 1].sum() - change])
+        for own, change in ((num, moved[:, 0]), (den, moved[:, 1]))
+    )
     ratios = np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms > 0)
     drawn = np.nan_to_num(ratios[:, 0] - ratios[:, 1])
     observed = num[:, 0].sum() / den[:, 0].sum() - num[:, 1].sum() / den[:, 1].sum()
-    if alternative == "two-sided":
-        hits = np.abs(drawn) >= abs(observed) - TIE
-    else:
-        hits = drawn >= observed - TIE if alternative == "greater" else drawn <= observed + TIE
-    p = float(hits.mean())
-    ours = 0.0 if len(num) <= SWAPPED else 1 / DRAWS
-    error = 5 * math.sqrt(max(p * (1 - p), 1e-4) * (1 / SWAPS + ours)) + 2 / (SWAPS + 1)
-    return Span(p - error, min(p + error, 1.0), DRAWN)
+    facing = np.abs(drawn) if alternative == "two-sided" else drawn if alternative == "greater" else -drawn
+    mark = (
+        abs(observed) if alternative == "two-sided" else observed if alternative == "greater" else -observed
+    )
+    slack = TIE * np.abs(num).sum() / den.sum()
+    p, least = (float(chance @ (facing >= at - slack)) for at in (mark, facing.max()))
+    if exact:
+        return Span.at(p, EXACT), least
+    error = 5 * math.sqrt(max(p * (1 - p), 1e-4) * (1 / SWAPS + 1 / DRAWS)) + 2 / (SWAPS + 1)
+    return Span(p - error, min(p + error, 1.0), DRAWN), None
 
 
-def _exchanged(own: Floats, exchanged: Floats) -> Floats:
-    """Totals of the two sides after the families marked 1 have changed sides."""
-    moved = exchanged @ (own[:, 1] - own[:, 0])
-    return np.column_stack([own[:, 0].sum() + moved, own[:, 1].sum() - moved])
+def _moved(gaps: Sequence[Floats]) -> tuple[Floats, Floats] | None:
+    """What exchanges move of either total, and their chances; None where there are too many to count."""
+    size = gaps[0].size
+    if size <= SWAPPED:
+        listed = np.array(list(itertools.product((0.0, 1.0), repeat=size))).reshape(-1, size)
+        return np.column_stack([listed @ own for own in gaps]), np.full(len(listed), 1 / len(listed))
+    whole = [found for found in map(as_whole, gaps) if found is not None]
+    if len(whole) < len(gaps):
+        return None
+    (tops, top_unit), (bottoms, bottom_unit) = whole
+    ways = {(0, 0): 1}
+    for top, bottom in zip(tops, bottoms, strict=True):
+        grown = dict(ways)
+        for (a, b), count in ways.items():
+            grown[a + top, b + bottom] = grown.get((a + top, b + bottom), 0) + count
+        ways = grown
+        if size * len(ways) > COUNTED:
+            return None
+    chances = np.array([float(Fraction(count, 2**size)) for count in ways.values()])
+    return np.array(list(ways), dtype=float) / [top_unit, bottom_unit], chances
 
 
 def touching(decides: Callable[[float], bool]) -> Span:

@@ -40,7 +40,7 @@ Units = dict[tuple[Key, Key], Sums]
 def decisions(records: pa.Table, declared: Declared) -> pa.Table:
     """Rows as the declared rules see them: plain columns, scores after the no-answer rule, two flags."""
     columns: dict[str, Any] = {}
-    roles = {declared.family, *declared.cells, *declared.unit, *IDS}
+    roles = {declared.family, *declared.cells, *(declared.unit or ()), *IDS}
     for name in records.column_names:
         column = records.column(name)
         if pa.types.is_dictionary(column.type):

@@ -14,6 +14,9 @@ from pairstats.errors import PairstatsError
 
 Ends = tuple[float, float]
 
+APART = ("study", "run", "platform", "model", "condition")
+"""Columns of the key in which replies to one question may differ."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
@@ -38,13 +41,15 @@ class Quantity:
     weight: str
     ends: Ends | None
 
-    def unit(self, unit: Sequence[str]) -> tuple[str, ...]:
-        """Columns that tell its units apart inside a family."""
+    def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
+        """Columns that tell its units apart inside a family; replies that differ in ``apart`` never meet."""
         if self.kind == "all_correct":
-            return ()
+            return tuple(apart)
         if self.kind == "flip_rate":
             within = self.args.get("within", ())
-            return (within,) if isinstance(within, str) else tuple(within)
+            return tuple(
+                dict.fromkeys(((within,) if isinstance(within, str) else tuple(within)) + tuple(apart))
+            )
         return tuple(unit)
 
 
@@ -89,7 +94,7 @@ class Declared:
     """Everything in a protocol that the numbers depend on."""
 
     family: str
-    unit: tuple[str, ...]
+    unit: tuple[str, ...] | None
     cells: tuple[str, ...]
     missing: str
     no_answer: str
@@ -102,6 +107,15 @@ class Declared:
     minimum: float
     digest: str
     raw: Mapping[str, Any] = field(repr=False)
+
+    def unit_of(
+        self, quantity: Quantity, columns: Sequence[str], cells: Sequence[str], factors: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """Columns that tell the units of a family apart, those that are compared left out."""
+        apart = [name for name in APART if name in columns and name not in (*cells, *factors)]
+        asked = [name for name in apart if name in ("model", "condition")]
+        unit = ("item", "variant", *asked) if self.unit is None else self.unit
+        return tuple(name for name in quantity.unit(unit, apart) if name not in factors)
 
     @property
     def method(self) -> str:
@@ -145,7 +159,7 @@ def _declared(content: Mapping[str, Any]) -> Declared:
     low, high = design.get("score_range", (0.0, 1.0))
     return Declared(
         family=design.get("family", "family"),
-        unit=tuple(design.get("unit", ("item", "variant"))),
+        unit=tuple(design["unit"]) if "unit" in design else None,
         cells=tuple(design.get("cells", ("model",))),
         missing=design.get("missing", "common"),
         no_answer=design.get("no_answer", "wrong"),

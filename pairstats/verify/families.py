@@ -47,6 +47,12 @@ class Answer:
         return not self.num or any(math.fsum(column) == 0 for column in zip(*self.den, strict=True))
 
     @property
+    def stray(self) -> bool:
+        """Whether a family has a numerator but no denominator; it counts, but there is no interval then."""
+        pairs = zip(self.num, self.den, strict=True)
+        return any(x != 0 and n == 0 for tops, bottoms in pairs for x, n in zip(tops, bottoms, strict=True))
+
+    @property
     def shared(self) -> bool:
         """Whether every family has the same denominator in all cells."""
         return all(abs(den - row[0]) < EQUAL for row in self.den for den in row)
@@ -120,7 +126,7 @@ def _by_family(
         if weight == "family":
             top = [x / n if n > 0 else 0.0 for x, n in zip(top, bottom, strict=True)]
             bottom = [float(n > 0) for n in bottom]
-        if any(n > 0 for n in bottom):
+        if any(n > 0 for n in bottom) or any(top):
             tops.append(top)
             bottoms.append(bottom)
     return tops, bottoms
@@ -165,8 +171,9 @@ def paired_units(
     unit: Sequence[str],
     cells: Sequence[str],
     factors: Sequence[str],
+    averaged: Sequence[str] = (),
 ) -> Units:
-    """Units in which the compared levels meet; where none do and every family has one, families themselves.
+    """Units in which the levels compared or averaged over meet; else, where each has one, families themselves.
 
     Raises
     ------
@@ -175,18 +182,26 @@ def paired_units(
     """
     own = [name for name in unit if name not in factors]
     units = collect(own)
-    places = [list(cells).index(factor) for factor in factors]
+    apart = [name for name in {*factors, *averaged} if not _meets(units, cells, [name])]
+    if not own or not apart:
+        return units
+    whole = collect(())
+    if sum(s.planned > 0 for s in units.values()) == sum(s.planned > 0 for s in whole.values()):
+        return whole
+    if _meets(units, cells, factors) and not all(_meets(whole, cells, [name]) for name in apart):
+        return units
+    raise PairstatsError(f"no {' and '.join(own)} is shared by two levels of {' and '.join(sorted(apart))}")
+
+
+def _meets(units: Units, cells: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether some unit was planned at two levels of these columns, or they have only one."""
+    places = [list(cells).index(name) for name in names]
     met: dict[Key, set[Key]] = {}
     for (key, cell), sums in units.items():
         if sums.planned:
             met.setdefault(key, set()).add(tuple(cell[place] for place in places))
     levels = {tuple(cell[place] for place in places) for _, cell in units}
-    if not own or len(levels) < 2 or any(len(seen) > 1 for seen in met.values()):
-        return units
-    whole = collect(())
-    if sum(s.planned > 0 for s in units.values()) == sum(s.planned > 0 for s in whole.values()):
-        return whole
-    raise PairstatsError(f"no {' and '.join(own)} is shared by two levels of {' and '.join(factors)}")
+    return len(levels) < 2 or any(len(seen) > 1 for seen in met.values())
 
 
 def _as_text(key: Key) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ def _conclude(row: Row, question: Question, p: float, after: float, declared: De
         side = "each side" if question.claim == "equivalence" else "lower limit one-sided"
         kind = "MOVER of family-cp" if row.sides else "family-cp"
         row.words["method"] = f"{kind} at the adjusted level ({side})"
-    row.words["verdict"] = _verdict(row, question, after, declared)
+    row.words["verdict"] = _worded(question, _verdict(row, question, after, declared))
 
 
 def _conclude_these_cases(row: Row, question: Question, after: float) -> None:
@@ -135,7 +135,7 @@ def _conclude_these_cases(row: Row, question: Question, after: float) -> None:
     if question.margins is not None:
         row.unknown.update(dict.fromkeys(("conf_level", "null"), THESE_CASES))
     if after <= question.alpha:
-        row.words["verdict"] = _reached(row, question)
+        row.words["verdict"] = _worded(question, _reached(row, question))
     else:
         row.words.pop("verdict", None)
         row.unknown["verdict"] = THESE_CASES
@@ -171,6 +171,15 @@ def _verdict(row: Row, question: Question, after: float, declared: Declared) -> 
         if question.claim == "equivalence" and row.spans["conf_low"].low > question.margins[1]:
             return "superior"
     return "inconclusive" if _decidable(row, question) else "not estimable"
+
+
+def _worded(question: Question, verdict: str) -> str:
+    """A slope over doses rises or falls; neither is better."""
+    return (
+        {"superior": "rises", "inferior": "falls"}.get(verdict, verdict)
+        if "doses" in question.compare
+        else verdict
+    )
 
 
 def _reached(row: Row, question: Question) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pairstats.errors import PairstatsError
-from pairstats.verify.chances import SWAPS, sign_flip_p, swap_p, touching
+from pairstats.verify.chances import sign_flip_p, swap_p, touching
 from pairstats.verify.combinations import Combinations, comparison_of
 from pairstats.verify.decisions import Key, Units, chosen, units_of
 from pairstats.verify.declared import Declared, Quantity, Question
@@ -25,9 +25,6 @@ from pairstats.verify.limits import (
     ratio_difference_limits,
     std_error,
 )
-
-APART = ("study", "run", "platform", "model", "condition")
-"""Columns of the key that tell replies apart which were not given to the same request."""
 
 THESE_CASES = "limits and tests over repeats of these cases have no second path"
 
@@ -90,10 +87,7 @@ def _cells(
     """Every cell of a quantity, with its totals; replies of pooled cells stay apart inside a family."""
     here = chosen(rows, {**quantity.where, **(where or {})})
     cells = tuple(name for name in declared.cells if name not in pooled)
-    apart = tuple(name for name in declared.cells if name in pooled and name in APART)
-    unit = quantity.unit(declared.unit)
-    if quantity.kind in ("flip_rate", "all_correct") or "unit" not in declared.raw.get("design", {}):
-        unit = tuple(dict.fromkeys((*unit, *apart)))
+    unit = declared.unit_of(quantity, here.column_names, cells)
     units = units_of(quantity, here, declared.family, cells, unit)
     return [
         (
@@ -116,7 +110,8 @@ def question_rows(declared: Declared, rows: pa.Table, question: Question) -> lis
     def collect(unit: Sequence[str]) -> Units:
         return units_of(quantity, here, declared.family, cells, unit)
 
-    units = paired_units(collect, quantity.unit(declared.unit), cells, factors)
+    unit = declared.unit_of(quantity, here.column_names, cells, factors)
+    units = paired_units(collect, unit, cells, factors, question.average)
     found = []
     for label, levels, terms in _terms(units, cells, factors, question.average, combinations):
         made = Row(label, quantity.name, levels, {"n_families": Span.at(0, EXACT)}, question)
@@ -233,6 +228,9 @@ def _add_numbers(row: Row, quantity: Quantity, declared: Declared, side: str) ->
     """Estimate, standard error and limits."""
     answer = row.answer
     assert answer is not None, "rows without an answer have no numbers"
+    if answer.stray:
+        row.spans["estimate"] = Span.at(answer.estimate, EXACT)
+        return
     if declared.population == "these_cases":
         row.spans["estimate"] = Span.at(answer.estimate, EXACT)
         row.unknown.update(dict.fromkeys(("std_error", "conf_low", "conf_high"), THESE_CASES))
@@ -258,13 +256,19 @@ def _add_test(row: Row, question: Question, declared: Declared) -> None:
     """Statistic and p-value."""
     answer = row.answer
     assert answer is not None, "rows without an answer have no test"
+    if answer.stray:
+        return
     if declared.population == "these_cases":
         row.unknown.update(dict.fromkeys(("statistic", "p_value", "p_floor", "mdd"), THESE_CASES))
         return
     if not answer.shared:
         row.spans["statistic"] = row.spans["estimate"]
-        row.spans["p_value"] = swap_p(np.array(answer.num), np.array(answer.den), question.side)
-        row.spans["p_floor"] = Span.at(1 / (SWAPS + 1), EXACT)
+        p, least = swap_p(np.array(answer.num), np.array(answer.den), question.side)
+        row.spans["p_value"] = p
+        if least is None:
+            row.unknown["p_floor"] = "too many exchanges to count"
+        else:
+            row.spans["p_floor"] = Span.at(least, EXACT)
         return
     totals, _ = answer.totals()
     row.spans["statistic"] = Span.at(math.fsum(totals), EXACT)
