@@ -23,7 +23,7 @@ from pairstats import schema
 from pairstats.answers import markers
 from pairstats.errors import PairstatsError
 from pairstats.readers import blocks, collect, jsonlines, keys, pieces, progress, replies, workers, written
-from pairstats.readers.blocks import UnusualError
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Draft
 from pairstats.readers.files import find_files
 

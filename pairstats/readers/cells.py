@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairstats.readers import tables
-from pairstats.readers.blocks import EXACT, UnusualError, by_word
+from pairstats.readers.columns import EXACT, UnusualError, by_word
 from pairstats.readers.drafts import Tally, as_text
 from pairstats.readers.pairing import WORDS
 

@@ -17,7 +17,7 @@ from pairstats import schema
 from pairstats.errors import PairstatsError, listed
 from pairstats.readers import pairing
 from pairstats.readers.base import Reader, ReadOptions
-from pairstats.readers.blocks import UnusualError
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Tally, counted, ledger, left_out_frame
 from pairstats.readers.files import Given, Paths, find_files
 from pairstats.readers.mapping import Path

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from pairstats import schema
 from pairstats.errors import PairingError, listed
-from pairstats.readers.blocks import UnusualError, by_word
 from pairstats.readers.cells import Column, cast_to, without_nan
+from pairstats.readers.columns import UnusualError, by_word
 from pairstats.readers.drafts import Draft, Tally, is_nan
 
 Scale = float | Mapping[str, float]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pairstats.readers.blocks import FORMS, UnusualError, blocks_of
+from pairstats.readers.blocks import FORMS, blocks_of
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Tally
 from pairstats.readers.files import TABLES, Given
 from pairstats.readers.flat_block import FlatBlock

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from pairstats import schema
 from pairstats.readers import tables
-from pairstats.readers.blocks import Block, UnusualError, by_word
 from pairstats.readers.cells import (
     Column,
     check_exact,
@@ -23,6 +22,7 @@ from pairstats.readers.cells import (
     whole_of,
     without_nan,
 )
+from pairstats.readers.columns import Block, UnusualError, by_word
 from pairstats.readers.confidence import scale_column
 from pairstats.readers.drafts import Tally
 from pairstats.readers.files import Given

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pairstats import schema
 from pairstats.readers import tables
-from pairstats.readers.blocks import UnusualError
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.mapping import name_of
 from pairstats.readers.reading import Reading
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairstats import schema
-from pairstats.readers.blocks import EXACT, UnusualError, by_word
+from pairstats.readers.columns import EXACT, UnusualError, by_word
 from pairstats.readers.drafts import Tally, as_text
 from pairstats.readers.pairing import CONTENT, note_idle
 from pairstats.readers.replies import RESCORED

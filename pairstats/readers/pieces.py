@@ -10,7 +10,7 @@ from pairstats import schema
 from pairstats.readers import confidence, pairing, replies, scoring
 from pairstats.readers.assemble import to_part
 from pairstats.readers.base import HEAD_BYTES, LeftOut, Reader, Recognized, RunFile
-from pairstats.readers.blocks import UnusualError
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Draft, Tally
 from pairstats.readers.files import TABLES, Given, recognize
 from pairstats.readers.flat import flat_form, flat_parts

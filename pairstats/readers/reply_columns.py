@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from pairstats.errors import PairstatsError
-from pairstats.readers.blocks import UnusualError
 from pairstats.readers.cells import Column
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.confidence import Scale, scale_confidence, scaled
 from pairstats.readers.drafts import Draft, Tally, as_text
 from pairstats.readers.mapping import Extract, Path

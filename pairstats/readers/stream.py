@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from pairstats import records_file, schema
 from pairstats.errors import SchemaError
 from pairstats.readers import pairing
-from pairstats.readers.blocks import UnusualError
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Draft, Tally, counted, ledger, left_out_frame, no_counts
 from pairstats.readers.files import Given
 from pairstats.readers.keys import KeysOnDisk

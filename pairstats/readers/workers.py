@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from pairstats.errors import PairstatsError
-from pairstats.readers.blocks import UnusualError
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.files import Given
 from pairstats.readers.flat import flat_form
 from pairstats.readers.pieces import Piece, Sink, Task, read_piece

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pairstats import records_file
 from pairstats.errors import ReadError
 from pairstats.readers.base import RunFile
-from pairstats.readers.blocks import UnusualError
 from pairstats.readers.collect import asked, read_runs
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.files import Given, Paths
 from pairstats.readers.stream import stream_runs
 from pairstats.readers.workers import number_of_workers

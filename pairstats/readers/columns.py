@@ -1,0 +1,92 @@
+"""Rows of a table as Arrow columns, and what makes them uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pairstats import schema
+
+EXACT = float(2**53)
+"""Size from which a float may stand for another whole number than the one that is written."""
+
+
+class UnusualError(Exception):
+    """The columns of a file cannot be vouched for; its rows must be read one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns in order of appearance.
+    table : pyarrow.Table
+        Their values: text, whole numbers, floats, truth values; other types as they came.
+    numbers : numpy.ndarray
+        Line or row number of every row, from 1.
+    """
+
+    names: tuple[str, ...]
+    table: pa.Table
+    numbers: np.ndarray
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def find(self, path: str) -> pa.ChunkedArray | None:
+        """Values at a dotted path, None where no row has it."""
+        if path in self.names:
+            return self.table.column(path)
+        head, dot, rest = path.partition(".")
+        if not dot or head not in self.names:
+            return None
+        if any(path.startswith(f"{name}.") for name in self.names if name != head):
+            raise UnusualError(f"{path!r} may be meant in two ways")
+        column = self.table.column(head)
+        for part in rest.split("."):
+            if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
+                return None
+            if any("." in field.name for field in column.type):
+                raise UnusualError(f"{path!r} leads past a name with a dot")
+            column = pc.struct_field(column, part)
+        return column
+
+
+def by_word(column: pa.ChunkedArray, function: Callable[[Any], Any], kind: pa.DataType) -> pa.ChunkedArray:
+    """Apply a function to each different value of a column; null stays null.
+
+    Examples
+    --------
+    >>> by_word(pa.chunked_array([["a", None, "a"]]), str.upper, pa.string()).to_pylist()
+    ['A', None, 'A']
+    """
+    values, places = schema.encoded(column)
+    words = pa.array([None if value is None else function(value) for value in values.to_pylist()], kind)
+    return pa.chunked_array([words.take(place) for place in places], kind)
+
+
+def plain_types(table: pa.Table) -> pa.Table:
+    """Bring columns to text, 64-bit numbers and truth values; leave others as they are."""
+    for place, field in enumerate(table.schema):
+        kind = _plain_type(field.type)
+        if kind is not None and kind != field.type:
+            table = table.set_column(place, field.name, table.column(place).cast(kind))
+    return table
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType | None:
+    if pa.types.is_dictionary(kind):
+        return _plain_type(kind.value_type)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_integer(kind):
+        return pa.int64()
+    return pa.float64() if pa.types.is_floating(kind) else None
