@@ -19,54 +19,54 @@ from pairstats._version import __version__
 
 if TYPE_CHECKING:
     from pairstats import figures, numeric
-    from pairstats.agreement_verbs import agreement, retest, review_curve
     from pairstats.answers import AnswerFormat
-    from pairstats.calibration import calibration_curve
-    from pairstats.calibration_verbs import brier_parts, calibration_errors, corp_curve
-    from pairstats.class_verbs import classes
-    from pairstats.composite_verbs import capped, number_correct, weighted
     from pairstats.conditions import Condition
-    from pairstats.confidence_verbs import calibration_summary
     from pairstats.contrasts import Interaction, Pairwise, Trend, Versus
     from pairstats.difference import diff_results
-    from pairstats.discrimination_verbs import aurc, auroc, compare_auroc, compare_confidences
     from pairstats.errors import PairingError, PairstatsError, ProtocolError, ReadError, SchemaError
     from pairstats.estimands import AllCorrect, Brier, FlipRate, Mean, Ratio, Share
-    from pairstats.exchange import to_every_eval_ever
     from pairstats.fill import fill_article
-    from pairstats.flip_verbs import flip_table, silent_errors
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
-    from pairstats.judge_verbs import judge_verdicts
-    from pairstats.missing_verbs import missing_bounds
     from pairstats.more_intervals import Betting, ClusterRobust, KornGraubard, Proportion, WildCluster
-    from pairstats.noise_verbs import answer_spread, control_flips, excess_flips
-    from pairstats.paired_verbs import margin_test, paired_intervals, paired_tests
     from pairstats.panel import Panel
-    from pairstats.planning_verbs import bound_plan, design_effects
-    from pairstats.posterior_verbs import probability_better
     from pairstats.power import power_of
     from pairstats.protocol import Protocol, load_protocol
     from pairstats.protocol.power_rule import PowerRule
-    from pairstats.ranking_verbs import omnibus, rank
-    from pairstats.rate_verbs import rate_test
     from pairstats.readers import extract, read_runs
-    from pairstats.records import Records, load_records
-    from pairstats.red_flags import RecordsCheck, check_records
-    from pairstats.redact import Redacted, redact_records
-    from pairstats.repeat_verbs import copied_replies, framing_test, pass_rates, variance_parts
+    from pairstats.records.exchange import to_every_eval_ever
+    from pairstats.records.redact import Redacted, redact_records
+    from pairstats.records.rescoring import Rescored, rescore
+    from pairstats.records.table import Records, load_records
+    from pairstats.red_flags.check import RecordsCheck, check_records
     from pairstats.report import write_report
-    from pairstats.rescoring import Rescored, rescore
     from pairstats.result import Estimates, concat
     from pairstats.results import Results
     from pairstats.run import run_protocol
     from pairstats.schema import validate
-    from pairstats.scorer_verbs import corrected
     from pairstats.simulate import StatedConfidence, simulate_records
-    from pairstats.sizing_verbs import families_plan, margin_plan
-    from pairstats.strata_verbs import macro_average, post_stratify
-    from pairstats.together_verbs import simultaneous
-    from pairstats.usage_verbs import usage
+    from pairstats.verbs.agreement import agreement, retest, review_curve
+    from pairstats.verbs.calibration import brier_parts, calibration_errors, corp_curve
+    from pairstats.verbs.calibration_curve import calibration_curve
+    from pairstats.verbs.classes import classes
+    from pairstats.verbs.composite import capped, number_correct, weighted
+    from pairstats.verbs.confidence import calibration_summary
+    from pairstats.verbs.discrimination import aurc, auroc, compare_auroc, compare_confidences
+    from pairstats.verbs.flips import flip_table, silent_errors
+    from pairstats.verbs.judges import judge_verdicts
+    from pairstats.verbs.missing import missing_bounds
+    from pairstats.verbs.noise import answer_spread, control_flips, excess_flips
+    from pairstats.verbs.paired import margin_test, paired_intervals, paired_tests
+    from pairstats.verbs.planning import bound_plan, design_effects
+    from pairstats.verbs.posterior import probability_better
+    from pairstats.verbs.ranking import omnibus, rank
+    from pairstats.verbs.rates import rate_test
+    from pairstats.verbs.repeats import copied_replies, framing_test, pass_rates, variance_parts
+    from pairstats.verbs.scorer_error import corrected
+    from pairstats.verbs.sizing import families_plan, margin_plan
+    from pairstats.verbs.strata import macro_average, post_stratify
+    from pairstats.verbs.together import simultaneous
+    from pairstats.verbs.usage import usage
     from pairstats.verify import verify_results
     from pairstats.words import findings
 
@@ -94,10 +94,10 @@ _HOME = {
     "ProtocolError": "errors",
     "Ratio": "estimands",
     "ReadError": "errors",
-    "Records": "records",
-    "RecordsCheck": "red_flags",
-    "Redacted": "redact",
-    "Rescored": "rescoring",
+    "Records": "records.table",
+    "RecordsCheck": "red_flags.check",
+    "Redacted": "records.redact",
+    "Rescored": "records.rescoring",
     "Results": "results",
     "SchemaError": "errors",
     "Share": "estimands",
@@ -105,68 +105,68 @@ _HOME = {
     "Trend": "contrasts",
     "Versus": "contrasts",
     "WildCluster": "more_intervals",
-    "agreement": "agreement_verbs",
-    "answer_spread": "noise_verbs",
-    "aurc": "discrimination_verbs",
-    "auroc": "discrimination_verbs",
-    "bound_plan": "planning_verbs",
-    "brier_parts": "calibration_verbs",
-    "calibration_curve": "calibration",
-    "calibration_errors": "calibration_verbs",
-    "calibration_summary": "confidence_verbs",
-    "capped": "composite_verbs",
-    "check_records": "red_flags",
-    "classes": "class_verbs",
-    "compare_auroc": "discrimination_verbs",
-    "compare_confidences": "discrimination_verbs",
+    "agreement": "verbs.agreement",
+    "answer_spread": "verbs.noise",
+    "aurc": "verbs.discrimination",
+    "auroc": "verbs.discrimination",
+    "bound_plan": "verbs.planning",
+    "brier_parts": "verbs.calibration",
+    "calibration_curve": "verbs.calibration_curve",
+    "calibration_errors": "verbs.calibration",
+    "calibration_summary": "verbs.confidence",
+    "capped": "verbs.composite",
+    "check_records": "red_flags.check",
+    "classes": "verbs.classes",
+    "compare_auroc": "verbs.discrimination",
+    "compare_confidences": "verbs.discrimination",
     "concat": "result",
     "contrast": "infer",
-    "control_flips": "noise_verbs",
-    "copied_replies": "repeat_verbs",
-    "corrected": "scorer_verbs",
-    "corp_curve": "calibration_verbs",
-    "design_effects": "planning_verbs",
+    "control_flips": "verbs.noise",
+    "copied_replies": "verbs.repeats",
+    "corrected": "verbs.scorer_error",
+    "corp_curve": "verbs.calibration",
+    "design_effects": "verbs.planning",
     "diff_results": "difference",
     "estimate": "infer",
-    "excess_flips": "noise_verbs",
+    "excess_flips": "verbs.noise",
     "extract": "readers",
-    "families_plan": "sizing_verbs",
+    "families_plan": "verbs.sizing",
     "fill_article": "fill",
     "findings": "words",
-    "flip_table": "flip_verbs",
-    "framing_test": "repeat_verbs",
-    "judge_verdicts": "judge_verbs",
+    "flip_table": "verbs.flips",
+    "framing_test": "verbs.repeats",
+    "judge_verdicts": "verbs.judges",
     "load_protocol": "protocol",
-    "load_records": "records",
-    "macro_average": "strata_verbs",
-    "margin_plan": "sizing_verbs",
-    "margin_test": "paired_verbs",
-    "missing_bounds": "missing_verbs",
-    "number_correct": "composite_verbs",
-    "omnibus": "ranking_verbs",
-    "paired_intervals": "paired_verbs",
-    "paired_tests": "paired_verbs",
-    "pass_rates": "repeat_verbs",
-    "post_stratify": "strata_verbs",
+    "load_records": "records.table",
+    "macro_average": "verbs.strata",
+    "margin_plan": "verbs.sizing",
+    "margin_test": "verbs.paired",
+    "missing_bounds": "verbs.missing",
+    "number_correct": "verbs.composite",
+    "omnibus": "verbs.ranking",
+    "paired_intervals": "verbs.paired",
+    "paired_tests": "verbs.paired",
+    "pass_rates": "verbs.repeats",
+    "post_stratify": "verbs.strata",
     "power_of": "power",
-    "probability_better": "posterior_verbs",
-    "rank": "ranking_verbs",
-    "rate_test": "rate_verbs",
+    "probability_better": "verbs.posterior",
+    "rank": "verbs.ranking",
+    "rate_test": "verbs.rates",
     "read_runs": "readers",
-    "redact_records": "redact",
-    "rescore": "rescoring",
-    "retest": "agreement_verbs",
-    "review_curve": "agreement_verbs",
+    "redact_records": "records.redact",
+    "rescore": "records.rescoring",
+    "retest": "verbs.agreement",
+    "review_curve": "verbs.agreement",
     "run_protocol": "run",
-    "silent_errors": "flip_verbs",
+    "silent_errors": "verbs.flips",
     "simulate_records": "simulate",
-    "simultaneous": "together_verbs",
-    "to_every_eval_ever": "exchange",
-    "usage": "usage_verbs",
+    "simultaneous": "verbs.together",
+    "to_every_eval_ever": "records.exchange",
+    "usage": "verbs.usage",
     "validate": "schema",
-    "variance_parts": "repeat_verbs",
+    "variance_parts": "verbs.repeats",
     "verify_results": "verify",
-    "weighted": "composite_verbs",
+    "weighted": "verbs.composite",
     "write_report": "report",
 }
 """Public names and the modules they live in."""

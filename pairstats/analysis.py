@@ -13,7 +13,6 @@ import pandas as pd
 
 from pairstats._version import __version__
 from pairstats.answers import AnswerFormat
-from pairstats.calibration import calibration_curve
 from pairstats.errors import PairstatsError, ProtocolError, counted, listed
 from pairstats.infer import Comparisons, compared, estimate
 from pairstats.panel import Panel
@@ -28,13 +27,14 @@ from pairstats.protocol import (
 )
 from pairstats.protocol.values import ContrastRule, EstimandRule, Source
 from pairstats.readers import read_runs
-from pairstats.records import Records, concat_records
-from pairstats.rescoring import rescore
+from pairstats.records.rescoring import rescore
+from pairstats.records.table import Records, concat_records
 from pairstats.result import Estimates, concat
 from pairstats.rows import joined
 from pairstats.study import Table, study_tables
 from pairstats.tipping import tipping_point
 from pairstats.two_rates import two_rates
+from pairstats.verbs.calibration_curve import calibration_curve
 from pairstats.verdicts import Judged, judge
 
 Progress = Callable[[str], None]

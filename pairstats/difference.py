@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pairstats.protocol.meaning import meaning_diff
-from pairstats.record_changes import RecordChanges, record_changes
+from pairstats.records.changes import RecordChanges, record_changes
 from pairstats.results import Results
 from pairstats.table_changes import Change, RowChange, all_rows
 

@@ -15,7 +15,7 @@ from pairstats.outputs import check_parent
 from pairstats.protocol import Protocol, ProtocolFile, load_protocol, read_protocol
 from pairstats.protocol.lock import broken, checksums, foreseeable, read_lock, scripts_of
 from pairstats.protocol.places import Fault
-from pairstats.rescoring import Rescored
+from pairstats.records.rescoring import Rescored
 from pairstats.result import Estimates, guarded
 from pairstats.study import FOLDER as STUDY
 from pairstats.study import Table, study_figures, write_tables

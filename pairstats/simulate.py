@@ -17,7 +17,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from pairstats.errors import PairstatsError, listed
 from pairstats.numeric.checks import as_count
 from pairstats.numeric.copula import LATENT, FamilyCopula, normal_expectation
-from pairstats.records import Records, no_left_out, whole_ledger
+from pairstats.records.table import Records, no_left_out, whole_ledger
 from pairstats.schema import validate
 
 Cell = tuple[str, ...]

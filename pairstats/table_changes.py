@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pairstats.record_changes import RecordChanges
+from pairstats.records.changes import RecordChanges
 from pairstats.result import Estimates
 from pairstats.results import Results
 from pairstats.study import Table

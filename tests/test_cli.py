@@ -18,7 +18,7 @@ from synthetic_results import write_results
 
 import pairstats
 from pairstats import Estimates, cli
-from pairstats.records import load_records
+from pairstats.records.table import load_records
 
 RAW = ROOT / "records" / "rule_conflicts" / "raw"
 INSPECT = [

@@ -19,7 +19,7 @@ PUBLIC = {*pairstats.__all__, *pairstats.numeric.__all__}
 VERBS = sorted(
     name
     for name, home in pairstats._HOME.items()
-    if home.endswith("_verbs") or (home in ("infer", "calibration", "power") and name.islower())
+    if home.startswith("verbs.") or (home in ("infer", "power") and name.islower())
 )
 
 VALUES = sorted(

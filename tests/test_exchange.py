@@ -11,7 +11,7 @@ from conftest import SHARED, needs_shared
 
 import pairstats as ps
 from pairstats.errors import PairstatsError
-from pairstats.exchange import _sample_hash
+from pairstats.records.exchange import _sample_hash
 
 REAL = SHARED / "samples/every_eval_ever"
 ROWS: dict[str, list[Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 from conftest import SHARED, needs_shared
 from run_files import written
 
 import pairstats as ps
+from pairstats.errors import PairstatsError
 from pairstats.readers.cut import LENGTH_SUSPECTED, suspected
 
 TIME = "2026-01-02T03-04-05.678"
@@ -262,3 +265,24 @@ def test_platforms_with_a_reason_are_believed(tmp_path: Path) -> None:
     line["response"]["choices"][0]["message"]["content"] = CUT
     frame = ps.read_runs(written(tmp_path, "a.jsonl", [line]).path, family="item").frame
     assert frame["reason"].isna().all()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gz", "zst"])
+@pytest.mark.parametrize("name", ["own.csv", "calls.jsonl"])
+def test_a_log_and_its_packed_copy_are_one_log(tmp_path: Path, pack: Any, name: str) -> None:
+    """Replies without an id of their own are known by the content of their file, however it is packed."""
+    choice = {"message": {"content": "A"}, "finish_reason": "stop"}
+    call = json.dumps({"model": "m", "custom_id": "q1", "choices": [choice]})
+    content, item = {
+        "own.csv": ("item,model,score\nq1,m,1\nq2,m,0\n", "item"), "calls.jsonl": (call + "\n", "custom_id"),
+    }[name]  # fmt: skip
+    path, packed = tmp_path / name, tmp_path / f"{name}.packed"
+    path.write_text(content)
+    alone = ps.read_runs(path, family="item", item=item)
+    packed.write_bytes(pack(content.encode()))
+    both = ps.read_runs([path, packed], family="item", item=item)
+    assert both.frame.equals(alone.frame)
+    assert both.ledger["merged"].tolist() == [0, len(alone.frame)]
+    packed.write_bytes(pack((content + "\n").encode()))
+    with pytest.raises(PairstatsError, match="A key must be one reply"):
+        ps.read_runs([path, packed], family="item", item=item)

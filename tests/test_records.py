@@ -17,7 +17,7 @@ from test_reader_inspect import sample, write_eval
 import pairstats as ps
 from pairstats.errors import ReadError, SchemaError
 from pairstats.readers import read_runs
-from pairstats.records import LEDGER_COLUMNS, concat_records, printable
+from pairstats.records.table import LEDGER_COLUMNS, concat_records, printable
 
 ROWS: dict[str, list[Any]] = {
     "family": ["f1", "f1", "f2"],

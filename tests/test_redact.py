@@ -16,7 +16,7 @@ from conftest import ROOT
 import pairstats as ps
 from pairstats import cli
 from pairstats.errors import PairstatsError
-from pairstats.masks import EMAIL, Mask
+from pairstats.records.masks import EMAIL, Mask
 
 RAW = ROOT / "records/rule_conflicts/raw/inspect"
 SECRETS = {

@@ -11,7 +11,7 @@ import pytest
 import pairstats as ps
 from pairstats import PairstatsError, ProtocolError, Records, Results, SchemaError, cli, rescore, run_protocol
 from pairstats.protocol.lock import broken, freeze
-from pairstats.rescoring import Rescored
+from pairstats.records.rescoring import Rescored
 from pairstats.study import _named
 
 ROWS = {

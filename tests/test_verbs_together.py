@@ -20,6 +20,7 @@ VERBS = {
     "auroc": ps.auroc,
     "bound_plan": lambda p: ps.bound_plan(p, Mean()),
     "brier_parts": ps.brier_parts,
+    "calibration_curve": ps.calibration_curve,
     "calibration_errors": lambda p: ps.calibration_errors(p, **FEW),
     "calibration_summary": lambda p: ps.calibration_summary(p, **FEW),
     "capped": lambda p: ps.capped(p, Mean(), p, Mean("score_style", label="style")),
@@ -64,7 +65,7 @@ VERBS = {
     "weighted": lambda p: ps.weighted(p, {"score": 0.8, "score_style": 0.2}),
 }
 STRATIFIED = ("macro_contrast", "macro_average", "post_stratify")
-"""They need a family in each stratum: see test_strata_verbs."""
+"""They need a family in each stratum: see test_verbs_strata."""
 
 
 def records(families=12, seed=1):
@@ -103,7 +104,7 @@ def nothing_answered(frame):
 
 
 def test_every_public_verb_is_run_here():
-    homes = {name for name, home in ps._HOME.items() if home.endswith("_verbs")}
+    homes = {name for name, home in ps._HOME.items() if home.startswith("verbs.")}
     assert homes <= set(VERBS), sorted(homes - set(VERBS))
 
 

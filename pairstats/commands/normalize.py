@@ -97,7 +97,7 @@ def run(given: argparse.Namespace) -> int:
     else:
         records = read_runs(paths, **words)
         if given.redact:
-            from pairstats.redact import redact_records
+            from pairstats.records.redact import redact_records
 
             records = redact_records(records)
         if given.output is not None:
@@ -120,7 +120,7 @@ def _check_output(output: Path, paths: Any, items: Path | None, force: bool) -> 
     """Refuse, before anything is read, to write over an input, or over a file that is not ours."""
     from pairstats.errors import ReadError
     from pairstats.readers.files import find_files
-    from pairstats.records_file import check_overwrite
+    from pairstats.records.file import check_overwrite
 
     inputs = [given.file.path for given in find_files(_local(paths))] if _local(paths) else []
     inputs += [items] if items is not None else []
@@ -143,7 +143,7 @@ def _local(paths: Any) -> list[str]:
 
 
 def _print_left_out(left_out: Any, most: int = 20) -> None:
-    from pairstats.records import printable
+    from pairstats.records.table import printable
 
     print("left out:")
     for row in left_out.head(most).itertuples():

@@ -10,8 +10,8 @@ from pairstats.commands.common import FINDINGS, OK, print_json
 def check(given: argparse.Namespace) -> int:
     """Print every way in which a file breaks the format; where it does not, what should be explained."""
     from pairstats.errors import SchemaError
-    from pairstats.records import load_records
-    from pairstats.red_flags import check_records
+    from pairstats.records.table import load_records
+    from pairstats.red_flags.check import check_records
 
     try:
         records = load_records(given.file)

@@ -12,9 +12,9 @@ from pairstats.commands.common import FINDINGS, OK, print_json
 def run(given: argparse.Namespace) -> int:
     """Score again, say what changed, and write; the records that were read are never changed."""
     from pairstats.errors import PairstatsError
-    from pairstats.records import load_records
-    from pairstats.records_file import check_overwrite
-    from pairstats.rescoring import rescore
+    from pairstats.records.file import check_overwrite
+    from pairstats.records.rescoring import rescore
+    from pairstats.records.table import load_records
     from pairstats.result import guarded
 
     if given.output.exists() and given.output.samefile(given.records):

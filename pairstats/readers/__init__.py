@@ -6,6 +6,6 @@ the entry point group ``pairstats.readers``.
 
 from pairstats.readers.collect import read_runs
 from pairstats.readers.mapping import extract
-from pairstats.records import Records
+from pairstats.records.table import Records
 
 __all__ = ["Records", "extract", "read_runs"]

@@ -127,7 +127,7 @@ def _request(file: RunFile, source: str, line: Json) -> Record:
         "item": str(line["custom_id"]), "model": asked["model"], ASKED: str(asked["model"]), "status": "absent",
         "reason": NO_ANSWER, **identified([*system, *messages] if isinstance(messages, list) else None),
     }  # fmt: skip
-    return Record(source, present(fields), {}, line, digest(file.sha256, line))
+    return Record(source, present(fields), {}, line, digest(file.content_sha256, line))
 
 
 def _holds_requests(head: bytes) -> bool:
@@ -180,7 +180,7 @@ def _record(file: RunFile, source: str, line: Json, models: Models) -> Record:
         "output_tokens": _total(dig(message, "usage"), ("output_tokens",)),
     }
     response_id = dig(message, "id")
-    identity = digest(response_id, item) if response_id else digest(file.sha256, line)
+    identity = digest(response_id, item) if response_id else digest(file.content_sha256, line)
     return Record(source, present(fields), {}, line, identity)
 
 

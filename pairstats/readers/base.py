@@ -234,6 +234,20 @@ class RunFile:
         except OSError as error:
             raise ReadError(f"{self.shown} cannot be opened: {error.strerror}. May you read it?") from error
 
+    @cached_property
+    def content_sha256(self) -> str:
+        """Digest of the content after decompression: a log and its packed copy are one log."""
+        if not self.packed:
+            return self.sha256
+        try:
+            content = hashlib.sha256()
+            with self.open() as stream:
+                while chunk := stream.read(CHUNK):
+                    content.update(chunk)
+        except DAMAGED:
+            return self.sha256
+        return content.hexdigest()
+
 
 def digest(*parts: object) -> str:
     """Digest of any values, for `Record.identity` where the platform gives no response id."""

@@ -74,7 +74,7 @@ class BfclReader:
             }  # fmt: skip
             scores = {} if failure is None else {"correct": None if status == "error" else float(not failure)}
             raw = line if not failure else {**line, "failure": failure}
-            yield Record(source, present(fields), scores, raw, digest(file.sha256, line))
+            yield Record(source, present(fields), scores, raw, digest(file.content_sha256, line))
 
 
 READER = BfclReader()

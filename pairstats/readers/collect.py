@@ -28,7 +28,7 @@ from pairstats.readers.reading import Reading
 from pairstats.readers.replies import Format
 from pairstats.readers.whole import read_whole
 from pairstats.readers.workers import number_of_workers, run
-from pairstats.records import Records
+from pairstats.records.table import Records
 
 _NOT_CONSTANT = ("item", "status", "source", "score")
 _MAPPED = (

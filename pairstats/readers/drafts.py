@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from pairstats import schema
 from pairstats.errors import ReadError
-from pairstats.records import LEDGER_COLUMNS, no_left_out
-from pairstats.records_notes import TWO_SCALES, plain
+from pairstats.readers.base import RunFile
+from pairstats.records.notes import TWO_SCALES, plain
+from pairstats.records.table import LEDGER_COLUMNS, no_left_out
 from pairstats.spelling import of_number
 
 FEW = 2
@@ -90,6 +91,16 @@ class Tally:
     """By declared scale, how many confidences were stated between 0 and 1, and how many above 1."""
     paths: list[str] = field(default_factory=list)
     """Dotted paths of the file's first record, for error messages."""
+
+    content: str = ""
+    """Checksum after decompression, by which copies of a file are known; found where rows share a key."""
+
+    def content_sha256(self) -> str:
+        """Checksum of the content, found once."""
+        if not self.content:
+            file = None if self.path is None else RunFile(self.path, self.file)
+            self.content = file.content_sha256 if file is not None and file.packed else self.sha256
+        return self.content
 
     def count_stated(self, scale: float, small: int, large: int) -> None:
         """Count confidences as they were stated."""

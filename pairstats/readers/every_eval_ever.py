@@ -196,7 +196,7 @@ def _record(file: RunFile, source: str, line: dict[str, Any], scores: Scores, ag
         "status": status, "reason": reason, "repeat": _repeat(line), **identified(dig(line, "input", "raw")),
         **_own(line),
     }  # fmt: skip
-    return Record(source, present(fields), dict(scores), line, digest(file.sha256, line))
+    return Record(source, present(fields), dict(scores), line, digest(file.content_sha256, line))
 
 
 def _own(line: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def keys_of(row: Row) -> frozenset[str]:
 def _records(
     file: RunFile, number: int, answer: Answer, common: dict[str, Any], row: Row, options: ReadOptions
 ) -> Iterator[Record]:
-    source, identity = f"{file.shown}:{number}", digest(file.sha256, number)
+    source, identity = f"{file.shown}:{number}", digest(file.content_sha256, number)
     common = {**common, "input_tokens": answer.input_tokens}
     if answer.log_likelihoods:
         yield Record(source, present({**common, **_likeliest(answer)}), answer.scores, row, identity)

@@ -241,7 +241,7 @@ def _records_or_left_out(
             "family": _document(line) if _stands_alone(line) else None,
             **identified(dig(line, "arguments", "gen_args_0", "arg_0")),
         }  # fmt: skip
-        identity = digest(file.sha256, line)
+        identity = digest(file.content_sha256, line)
         replies, choices = _replies(line), _log_likelihoods(line)
         if replies is not None and _is_rolling(line):
             yield LeftOut(source, "rolling log-likelihood: no score of one document")

@@ -76,7 +76,9 @@ def _record(file: RunFile, number: int, row: Row, options: ReadOptions) -> Recor
     kept = any(name in row for name in FIELDS["response"])
     status, reason = state(_failure(row), fields["response"] if kept else MISSING, scores, options.rescored)
     fields |= {"status": status, "reason": reason, "response": fields["response"] or None}
-    return Record(f"{file.shown}:{number}", present(fields), scores, row, digest(file.sha256, number, row))
+    return Record(
+        f"{file.shown}:{number}", present(fields), scores, row, digest(file.content_sha256, number, row)
+    )
 
 
 def _assessments(row: Row) -> list[dict[str, Any]]:

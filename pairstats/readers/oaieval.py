@@ -117,7 +117,7 @@ def _records(
             **{column: whole(first(sampling, paths)) for column, paths in TOKENS.items()},
         }  # fmt: skip
         raw = {"sampling": sampling, "match": match, "samplings": len(sample.sampled)}
-        identity = digest(file.sha256, name, repeat)
+        identity = digest(file.content_sha256, name, repeat)
         yield Record(f"{file.shown}:{sample.line}", present(fields), scores, raw, identity)
 
 

@@ -147,7 +147,7 @@ def _request(file: RunFile, source: str, line: dict[str, Any]) -> Record:
         "item": _first_text(line, ("custom_id",)), "model": model, ASKED: str(model), "status": "absent",
         "reason": NO_ANSWER, **identified(prompt),
     }  # fmt: skip
-    return Record(source, _present(fields), {}, line, digest(file.sha256, line))
+    return Record(source, _present(fields), {}, line, digest(file.content_sha256, line))
 
 
 def _stranger(source: str, line: dict[str, Any]) -> str:
@@ -304,6 +304,6 @@ def _identity(file: RunFile, call: Call, choice: int) -> str:
     """Name the reply: the response id alone is not enough, as caches repeat it for the repeats of a call."""
     response_id = call.body.get("id") or call.line.get("id")
     if not response_id:
-        return digest(file.sha256, call.line)
+        return digest(file.content_sha256, call.line)
     names = ["custom_id"] if "custom_id" in call.line else [*ITEM_FIELDS, "repeat"]
     return digest(response_id, *(call.line.get(name) for name in names), choice)

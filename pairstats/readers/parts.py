@@ -224,7 +224,8 @@ def _identities(
     for row, place in zip(rows, np.searchsorted(ends, rows, side="right"), strict=True):
         part = parts[place]
         identity = part.identity[int(row - ends[place]) + part.table.num_rows].as_py()
-        found.append(("", identity) if isinstance(identity, str) else (tallies[part.place].sha256, identity))
+        of_file = "" if isinstance(identity, str) else tallies[part.place].content_sha256()
+        found.append((of_file, identity))
     return found
 
 

@@ -246,7 +246,7 @@ def _record(file: RunFile, place: Place, result: Json, names: tuple[str, ...]) -
         # What is answered from the cache takes no time and costs nothing, which says nothing of the model.
         **({} if cached else _usage(result, response)),
     }
-    identity = str(result["id"]) if result.get("id") else digest(file.sha256, place.source)
+    identity = str(result["id"]) if result.get("id") else digest(file.content_sha256, place.source)
     return Record(place.source, present(fields), _scores(result, names), result, identity)
 
 

@@ -262,7 +262,7 @@ class RowLog:
         told = self.outcome(row) or state(first(row, self.errors), reply, scores, options.rescored)
         text = None if reply is MISSING else as_text(reply)
         fields |= {"response": text or None, "status": told[0], "reason": told[1]}
-        source, identity = f"{file.shown}:{place}", digest(file.sha256, place, row)
+        source, identity = f"{file.shown}:{place}", digest(file.content_sha256, place, row)
         return Record(source, present(fields), scores, row, identity)
 
     def _field(self, name: str, row: Row) -> Any:

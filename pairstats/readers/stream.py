@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from pairstats import records_file, schema
+from pairstats import schema
 from pairstats.errors import SchemaError
 from pairstats.readers import pairing
 from pairstats.readers.columns import UnusualError
@@ -46,6 +46,7 @@ from pairstats.readers.progress import progress_of
 from pairstats.readers.reading import Reading
 from pairstats.readers.whole import raws
 from pairstats.readers.workers import run
+from pairstats.records import file as records_file
 from pairstats.spelling import plain_name, told, twins
 
 _IDENTITY = "\0identity"
@@ -209,7 +210,9 @@ class _Writing:
             for row, copy, values in zip(
                 here.tolist(), copies, part.table.take(places).to_pylist(), strict=True
             ):
-                name = copy if isinstance(copy, str) else f"{self.tallies[part.place].sha256}:{copy}"
+                name = (
+                    copy if isinstance(copy, str) else f"{self.tallies[part.place].content_sha256()}:{copy}"
+                )
                 fields = dict.fromkeys(schema.NAMES) | values
                 found[row] = Draft(part.place, fields["source"], name, fields, {}, {})
             first += _rows(part)

@@ -166,7 +166,9 @@ class TableReader:
                     continue
                 kept = ((name, row.get(name)) for name in further)
                 fields |= {name: cell for name, cell in kept if isinstance(cell, str | int | float)}
-                yield Record(source, _present(fields), scores, row, digest(file.sha256, number, slot.model))
+                yield Record(
+                    source, _present(fields), scores, row, digest(file.content_sha256, number, slot.model)
+                )
         if empty:
             raise ReadError(f"{file.shown} must hold at least one row, but has only column names.")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pairstats import records_file
 from pairstats.errors import ReadError
 from pairstats.readers.base import RunFile
 from pairstats.readers.collect import asked, read_runs
@@ -16,7 +15,8 @@ from pairstats.readers.columns import UnusualError
 from pairstats.readers.files import Given, Paths
 from pairstats.readers.stream import stream_runs
 from pairstats.readers.workers import number_of_workers
-from pairstats.records import Records
+from pairstats.records import file as records_file
+from pairstats.records.table import Records
 
 STREAM_BYTES = 50 << 20
 """Input from which records are written a part at a time: as objects, records take many times their text."""

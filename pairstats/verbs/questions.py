@@ -1,0 +1,109 @@
+"""The copies of every question, cell by cell: replies to its variants and repeats, as lists."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pairstats.panel import Panel
+from pairstats.verbs.replies import refuse_several, replies_by_cell
+
+NO_ANSWER = "\0no answer"
+"""What a reply without an answer is compared as; no canonical answer begins with a null character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """The copies of every question in one cell; a question is a row of each list.
+
+    Attributes
+    ----------
+    cell : dict
+        Levels of the panel's cells.
+    families : list
+        Family of each question.
+    answers, correct, variants : list of lists
+        Answer, score and variant of each copy; None where it is missing.
+    n_blank : int
+        Replies without an answer that count.
+    """
+
+    cell: dict[str, Any]
+    families: list[Hashable]
+    answers: list[list[Hashable]]
+    correct: list[list[float | None]]
+    variants: list[list[Hashable]]
+    n_blank: int
+
+    def presentations(self) -> list[list[list[Hashable]]]:
+        """Answers as questions x variants x repeats."""
+        nested = []
+        for answers, variants in zip(self.answers, self.variants, strict=True):
+            by_variant: dict[Hashable, list[Hashable]] = {}
+            for answer, variant in zip(answers, variants, strict=True):
+                by_variant.setdefault(variant, []).append(answer)
+            nested.append(list(by_variant.values()))
+        return nested
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said beside every number of these copies."""
+        return [f"{self.n_blank} without an answer are counted"] if self.n_blank else []
+
+
+TELL_APART = (
+    'Say what tells the questions of a family apart, for example within="item", or map family= to the '
+    "question."
+)
+ONE_QUESTION = "Give the panel family= a column that names one question, such as the item."
+"""Remedy of verbs that take one question a family."""
+
+
+def copies_by_cell(
+    panel: Panel,
+    column: str,
+    score: str | None = None,
+    within: Sequence[str] | str = (),
+    remedy: str = TELL_APART,
+) -> Iterator[Copies]:
+    """Copies of each question in each cell, in sorted order, so that the order of rows means nothing.
+
+    Parameters
+    ----------
+    panel : Panel
+    column : str
+        Answers to compare.
+    score : str, optional
+        Whether each reply is right.
+    within : sequence of str, default ()
+        Columns that tell the questions of one family apart.
+    remedy : str
+        What to do about several questions in one family.
+
+    Raises
+    ------
+    PairingError
+        When several replies share a question, variant and repeat.
+    """
+    within = (within,) if isinstance(within, str) else tuple(within)
+    question = [panel.family, *within]
+    for replies in replies_by_cell(panel, *within, column, *([score] if score else [])):
+        frame = replies.frame
+        refuse_several(
+            frame.assign(**replies.labels), [*panel.cells, *question, "variant", "repeat"],
+            "Copies are answers to one question", remedy,
+        )  # fmt: skip
+        frame = frame.sort_values([*question, "variant", "repeat"], kind="stable")
+        answers = frame[column].astype(object).where(~frame["is_blank"].astype(bool), NO_ANSWER)
+        answers = answers.where(frame["is_counted"].astype(bool) & answers.notna(), None)
+        frame = frame.assign(answer_=answers, score_=frame[score].astype(float) if score else None)
+        groups = list(frame.groupby(question, sort=True, dropna=False))
+        yield Copies(
+            cell=replies.labels,
+            families=[name[0] for name, _ in groups],
+            answers=[group["answer_"].tolist() for _, group in groups],
+            correct=[group["score_"].tolist() for _, group in groups],
+            variants=[group["variant"].tolist() for _, group in groups],
+            n_blank=int((frame["is_blank"] & frame["is_counted"]).sum()),
+        )
