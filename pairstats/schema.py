@@ -6,7 +6,7 @@ files ends here, and everything that computes begins here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -208,14 +208,15 @@ def faults(
         One sentence a failure, with the first rows (counted from 0, and by their `source` where they have
         one) and the number of them.
     """
+    values = {name: _values(table, name) for name in dict.fromkeys((*_MUST_BE_WRITTEN, *IDS))}
     return [
         *(f"column {name!r} is missing" + _WHAT_FOR.get(name, "") for name in lacking),
         *_missing_columns(table),
-        *_blank_ids(table, lacking),
-        *_spelling_twins(table),
-        *_bad_words(table),
+        *_blank_ids(table, lacking, values),
+        *_spelling_twins(table, values),
+        *_bad_words(table, values["status"]),
         *_out_of_range(table, score_range),
-        *_scored_without_answer(table),
+        *_scored_without_answer(table, values["status"]),
         *([] if keys_differ else _duplicate_keys(table)),
     ]
 
@@ -316,9 +317,19 @@ def _plain(table: pa.Table, name: str) -> pa.ChunkedArray:
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
-def _blank_ids(table: pa.Table, lacking: Sequence[str]) -> Iterator[str]:
+def _values(table: pa.Table, name: str) -> pa.Array:
+    """Different values of a column, and perhaps some that no row has any more: enough to see that all is well."""
+    column = table.column(name) if name in table.column_names else pa.chunked_array([], pa.string())
+    if not pa.types.is_dictionary(column.type):
+        return pc.unique(column)
+    words = [chunk.dictionary for chunk in column.chunks]
+    return pc.unique(pa.chunked_array(words, column.type.value_type))
+
+
+def _blank_ids(table: pa.Table, lacking: Sequence[str], values: Mapping[str, pa.Array]) -> Iterator[str]:
     for name in _MUST_BE_WRITTEN:
-        if name in table.column_names and name not in lacking:
+        blank = pc.any(pc.equal(pc.utf8_trim_whitespace(values[name]), "")).as_py()
+        if blank and name in table.column_names and name not in lacking:
             rows = _rows(pc.equal(pc.utf8_trim_whitespace(_plain(table, name)), ""))
             if rows:
                 yield f"'{name}' is blank in {_at(rows, table)}"
@@ -328,24 +339,26 @@ def _blank_ids(table: pa.Table, lacking: Sequence[str]) -> Iterator[str]:
             yield f"'repeat' counts from 0, but is negative in {_at(rows, table)}"
 
 
-def _spelling_twins(table: pa.Table) -> Iterator[str]:
+def _spelling_twins(table: pa.Table, values: Mapping[str, pa.Array]) -> Iterator[str]:
     """Find names that look alike and would still be two: they would not pair, without a word."""
     for name in IDS:
-        values = _plain(table, name) if name in table.column_names else pa.array([], pa.string())
-        names = pc.unique(values)
-        if pc.all(pc.match_substring_regex(names, PLAIN_NAME)).as_py() is not False:
+        if pc.all(pc.match_substring_regex(values[name], PLAIN_NAME)).as_py() is not False:
             continue
-        found = twins(names.to_pylist())
+        column = _plain(table, name)
+        found = twins(pc.unique(column).to_pylist())
         if found:
-            rows = [row for each in found[0] for row in _rows(pc.equal(values, each))[:1]]
+            rows = [row for each in found[0] for row in _rows(pc.equal(column, each))[:1]]
             yield f"'{name}' must spell a name in one way, but {told(name, found, _at(rows, table))}"
 
 
-def _bad_words(table: pa.Table) -> Iterator[str]:
+def _bad_words(table: pa.Table, values: pa.Array) -> Iterator[str]:
     if "status" not in table.column_names:
         return
+    allowed = pa.array([*STATUSES, ""])
+    if pc.all(pc.is_in(values, value_set=allowed)).as_py() is not False:
+        return
     status = _plain(table, "status")
-    known = pc.is_in(status, value_set=pa.array([*STATUSES, ""]))
+    known = pc.is_in(status, value_set=allowed)
     rows = _rows(pc.invert(known))
     if rows:
         found = sorted(set(status.take(pa.array(rows)).to_pylist()))
@@ -361,10 +374,13 @@ def _out_of_range(table: pa.Table, score_range: tuple[float, float]) -> Iterator
             yield f"'{name}' must lie in [{low:g}, {high:g}], but does not in {_at(rows, table)}"
 
 
-def _scored_without_answer(table: pa.Table) -> Iterator[str]:
+def _scored_without_answer(table: pa.Table, values: pa.Array) -> Iterator[str]:
     if not {"status", "score"} <= set(table.column_names):
         return
-    missing = pc.is_in(_plain(table, "status"), value_set=pa.array(MISSING))
+    lost = pa.array(MISSING)
+    if not pc.any(pc.is_in(values, value_set=lost)).as_py():
+        return
+    missing = pc.is_in(_plain(table, "status"), value_set=lost)
     rows = _rows(pc.and_(missing, pc.is_valid(table.column("score"))))
     if rows:
         yield f"a row with status 'error' or 'absent' must have no score, but has one in {_at(rows, table)}"
