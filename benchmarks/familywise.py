@@ -31,9 +31,9 @@ from scipy.optimize import brentq
 from pairstats.numeric.batch import covers_many
 from pairstats.numeric.copula import FamilyCopula
 from pairstats.numeric.family import family_interval
-from pairstats.numeric.intervals import clopper_pearson
 from pairstats.numeric.mover import mover_difference
 from pairstats.numeric.multiplicity import holm
+from pairstats.numeric.proportions import clopper_pearson
 from pairstats.power.studies import claim_p_many
 from pairstats.simulate import cell_correlations
 from pairstats.verdicts import Claim

@@ -14,8 +14,8 @@ import numpy as np
 from pairstats.errors import PairstatsError, one_of
 from pairstats.intervals import Limits, Totals, near_one_value
 from pairstats.numeric.betting import betting_interval
-from pairstats.numeric.intervals import clopper_pearson, jeffreys, mid_p_interval, wilson
 from pairstats.numeric.more_proportions import agresti_coull, blaker
+from pairstats.numeric.proportions import clopper_pearson, jeffreys, mid_p_interval, wilson
 from pairstats.numeric.sandwich import cluster_robust, korn_graubard
 from pairstats.numeric.wild import wild_cluster
 

@@ -15,7 +15,7 @@ from pairstats.numeric.effective import METHODS as EFFECTIVE
 from pairstats.numeric.effective import clustered_difference_interval, effective_pairs
 from pairstats.numeric.effective import family_counts as counts_of
 from pairstats.numeric.exact import sign_flip
-from pairstats.numeric.intervals import paired_difference_interval
+from pairstats.numeric.paired_differences import paired_difference_interval
 from pairstats.numeric.sandwich import cr2_interval
 
 NAMES = {"eliasziw": "eliasziw-donner"}

@@ -185,7 +185,7 @@ class TestForest:
         assert_nothing_overlaps(ax.figure)
 
     @pytest.mark.parametrize("value", [0.0, 1.0])
-    def test_intervals_at_the_ends_are_whole(self, value):
+    def test_proportions_at_the_ends_are_whole(self, value):
         rows = estimates(
             row("accuracy", "a", value, min(value, 0.9), max(value, 0.1)), row("accuracy", "b", 0.5)
         )
@@ -293,7 +293,7 @@ class TestCalibration:
         assert "n: units in the bin (their repeats in it averaged)" in shown
         assert "replies" not in shown
 
-    def test_intervals_are_the_given_ones(self):
+    def test_proportions_are_the_given_ones(self):
         ax = figures.calibration(curve()).axes[0]
         known = curve().where(model=MODELS[0]).frame.dropna(subset=["estimate"])
         upright = [line.get_ydata() for line in ax.lines if len(set(line.get_xdata())) == 1]

@@ -54,7 +54,7 @@ def test_counts_and_rates_by_hand(pairs):
     assert mirror.win_test.p_value == pytest.approx(found.win_test.p_value)
 
 
-def test_intervals_are_over_families_and_lost_orders_are_counted():
+def test_proportions_are_over_families_and_lost_orders_are_counted():
     first = [1, 1, 0.5, 1, NAN, NAN, 0]
     second = [1, 0, 0.5, NAN, 1, NAN, 0]
     found = swapped_verdicts(first, second, families=list("aabbccd"), kind="cp", confidence_level=0.9)

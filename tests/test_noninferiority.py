@@ -15,8 +15,8 @@ from pairstats.numeric.discordant import mcnemar
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import family_interval
 from pairstats.numeric.family_margins import SCORES, FamilyGaps
-from pairstats.numeric.intervals import paired_difference_interval
 from pairstats.numeric.noninferiority import family_margin_test, margin_test, noninferiority_nobs
+from pairstats.numeric.paired_differences import paired_difference_interval
 
 DIFFERENCES = np.array([0.0] * 30 + [0.5] * 4 + [-0.5] * 5 + [-1.0])
 

@@ -192,7 +192,7 @@ def test_a_family_without_weight_changes_nothing() -> None:
 
 @few
 @given(counts=st.lists(st.integers(0, 5), min_size=2, max_size=6).filter(lambda c: max(c) > 0))
-def test_intervals_for_these_cases(counts: list[int]) -> None:
+def test_proportions_for_these_cases(counts: list[int]) -> None:
     first, back = these_cases_interval(counts, 5), these_cases_interval([5 - c for c in counts], 5)
     again = these_cases_interval(counts[::-1], 5)
     assert close((first.low, first.high), (1 - back.high, 1 - back.low))

@@ -168,7 +168,7 @@ def test_estimands_that_cannot_be_built(tmp_path: Path, rule: str, line: int, me
         ('method = "percentile"\nat_collapse = "zero"', "at_collapse"),
     ],
 )
-def test_intervals_that_cannot_be_built(tmp_path: Path, section: str, message: str) -> None:
+def test_proportions_that_cannot_be_built(tmp_path: Path, section: str, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
         load(tmp_path, f"{SMALL}[interval]\n{section}\n")
 
@@ -181,7 +181,7 @@ def test_every_interval_can_be_named_in_a_protocol(tmp_path: Path, name: str) ->
     assert built.name == name
 
 
-def test_intervals_take_the_settings_they_have(tmp_path: Path) -> None:
+def test_proportions_take_the_settings_they_have(tmp_path: Path) -> None:
     asked = 'method = "wild-cluster"\nn_resamples = 499\nseed = 3'
     wild = load(tmp_path, f"{SMALL}[interval]\n{asked}\n").interval
     assert build_interval(wild) == WildCluster(499, 3)

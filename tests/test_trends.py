@@ -12,8 +12,8 @@ from conftest import reference
 from pairstats.errors import PairstatsError
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import family_interval
-from pairstats.numeric.intervals import clopper_pearson, wilson
 from pairstats.numeric.mover import mover_difference
+from pairstats.numeric.proportions import clopper_pearson, wilson
 from pairstats.numeric.trends import dose_trend, interaction_test
 
 SIDES = {"greater": "p_greater", "less": "p_less", "two-sided": "p_two_sided"}

@@ -92,7 +92,7 @@ def test_families_of_items_have_clustered_tests_only():
     assert ((found["p_value"] > 0) & (found["p_value"] <= 1)).all()
 
 
-def test_intervals_side_by_side_and_odds_only_for_single_items():
+def test_proportions_side_by_side_and_odds_only_for_single_items():
     frame = records(items=3)
     found = by_method(paired_intervals(Panel(frame)))
     default = contrast(Panel(frame), Mean("score"), Pairwise("model")).frame.iloc[0]
@@ -195,7 +195,7 @@ def test_proportions_of_families_that_are_0_or_1(method, name):
     assert row["method"] == method
 
 
-def test_intervals_for_shares_refuse_what_is_none():
+def test_proportions_for_shares_refuse_what_is_none():
     panel = Panel(records(items=2))
     with pytest.raises(PairstatsError, match="one 0/1 decision each"):
         estimate(panel, Mean("score"), interval=Proportion())

@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from pairstats.numeric.fixed_case_differences import these_cases_difference
     from pairstats.numeric.fixed_cases import these_cases_interval
     from pairstats.numeric.flips import flip_rate
-    from pairstats.numeric.intervals import (
-        clopper_pearson,
-        jeffreys,
-        mid_p_interval,
-        paired_difference_interval,
-        wilson,
-        zero_event_bound,
-        zero_event_nobs,
-    )
     from pairstats.numeric.jackknife import jackknife_interval
     from pairstats.numeric.judge import swapped_verdicts
     from pairstats.numeric.krippendorff import krippendorff_alpha
@@ -59,6 +50,7 @@ if TYPE_CHECKING:
     from pairstats.numeric.multiplicity import adjust, holm
     from pairstats.numeric.noise import control_excess, excess_disagreement
     from pairstats.numeric.noninferiority import family_margin_test, margin_test, noninferiority_nobs
+    from pairstats.numeric.paired_differences import paired_difference_interval
     from pairstats.numeric.paired_tables import bowker, paired_class_test, stuart_maxwell
     from pairstats.numeric.planning import (
         families_for_bound,
@@ -68,6 +60,14 @@ if TYPE_CHECKING:
     )
     from pairstats.numeric.posterior import bayesian_bootstrap, family_posterior, probability_better
     from pairstats.numeric.power import mcnemar_power, mcnemar_sample_size, minimal_detectable_difference
+    from pairstats.numeric.proportions import (
+        clopper_pearson,
+        jeffreys,
+        mid_p_interval,
+        wilson,
+        zero_event_bound,
+        zero_event_nobs,
+    )
     from pairstats.numeric.pvalues import bootstrap_p_value, mc_p_value
     from pairstats.numeric.rank_sets import (
         group_letters,
@@ -122,7 +122,7 @@ _HOME = {
     "calibration_table": "stated_confidence",
     "calibration_test": "calibration_null",
     "capped_score": "composite",
-    "clopper_pearson": "intervals",
+    "clopper_pearson": "proportions",
     "cluster_robust": "sandwich",
     "clustered_difference": "clustered_tests",
     "clustered_difference_interval": "effective",
@@ -168,7 +168,7 @@ _HOME = {
     "indistinguishable_groups": "rank_sets",
     "interaction_test": "trends",
     "jackknife_interval": "jackknife",
-    "jeffreys": "intervals",
+    "jeffreys": "proportions",
     "korn_graubard": "sandwich",
     "krippendorff_alpha": "krippendorff",
     "log_loss": "scores",
@@ -182,14 +182,14 @@ _HOME = {
     "mcnemar_odds_ratio": "discordant",
     "mcnemar_power": "power",
     "mcnemar_sample_size": "power",
-    "mid_p_interval": "intervals",
+    "mid_p_interval": "proportions",
     "minimal_detectable_difference": "power",
     "mover_difference": "mover",
     "noninferiority_nobs": "noninferiority",
     "number_correct": "composite",
     "overconfidence": "stated_confidence",
     "paired_class_test": "paired_tables",
-    "paired_difference_interval": "intervals",
+    "paired_difference_interval": "paired_differences",
     "paired_family_power": "planning",
     "paired_manski_bounds": "missing",
     "paired_medians": "medians",
@@ -219,9 +219,9 @@ _HOME = {
     "variance_components": "variance",
     "weighted_composite": "composite",
     "wild_cluster": "wild",
-    "wilson": "intervals",
-    "zero_event_bound": "intervals",
-    "zero_event_nobs": "intervals",
+    "wilson": "proportions",
+    "zero_event_bound": "proportions",
+    "zero_event_nobs": "proportions",
 }
 """Public functions and the modules they live in."""
 

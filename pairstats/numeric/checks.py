@@ -52,6 +52,34 @@ class Interval:
         return f"Interval({self.low:.6g}, {self.high:.6g}, {self.method}, {level} {self.alternative})"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class EstimateInterval(Interval):
+    """A confidence interval with its estimate.
+
+    Attributes
+    ----------
+    low, high : float
+        Limits. In a one-sided interval the other end is that of the range of the quantity.
+    method : str
+        What was computed.
+    confidence_level : float
+        In (0, 1).
+    alternative : {"two-sided", "less", "greater"}
+        "greater": lower limit only; "less": upper limit only; both at the full level.
+    estimate : float
+        The plain sample value, not the centre of the interval.
+    """
+
+    estimate: float
+
+    def __repr__(self) -> str:
+        level = f"{100 * self.confidence_level:.10g}%"
+        return (
+            f"EstimateInterval({self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}], "
+            f"{self.method}, {level} {self.alternative})"
+        )
+
+
 def tails(confidence_level: float, alternative: str) -> tuple[float | None, float | None]:
     """Error probability below the lower and above the upper limit; None where there is no such limit.
 

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from pairstats.errors import one_of
-from pairstats.numeric.checks import tails
+from pairstats.numeric.checks import EstimateInterval, tails
 from pairstats.numeric.clustered_tests import family_counts
-from pairstats.numeric.intervals import EstimateInterval
 
 VARIANCES = ("mancl-derouen", "robust")
 

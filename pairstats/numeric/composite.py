@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairstats.errors import PairstatsError, listed
-from pairstats.numeric.checks import Interval, as_scores, as_sizes, check_bounds, tails
+from pairstats.numeric.checks import EstimateInterval, Interval, as_scores, as_sizes, check_bounds, tails
 from pairstats.numeric.family import family_interval
-from pairstats.numeric.intervals import EstimateInterval, clopper_pearson
+from pairstats.numeric.proportions import clopper_pearson
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import betainc, betaincinv, gammaln, ndtr, xlog1py, xlogy
 
 from pairstats.errors import PairstatsError, one_of
-from pairstats.numeric.checks import as_count, check_alternative, tails
-from pairstats.numeric.intervals import EstimateInterval, clopper_pearson, mid_p_interval, wilson
+from pairstats.numeric.checks import EstimateInterval, as_count, check_alternative, tails
+from pairstats.numeric.proportions import clopper_pearson, mid_p_interval, wilson
 from pairstats.numeric.signsum import SignSum, as_p, side_p
 
 MCNEMAR_METHODS = ("exact", "mid-p", "chi2", "chi2-corrected", "unconditional")

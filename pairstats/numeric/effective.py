@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from pairstats.errors import one_of
-from pairstats.numeric.checks import tails
+from pairstats.numeric.checks import EstimateInterval, tails
 from pairstats.numeric.clustered_tests import FamilyCounts, family_counts
-from pairstats.numeric.intervals import DIFFERENCE_METHODS, EstimateInterval
+from pairstats.numeric.paired_differences import DIFFERENCE_METHODS
 
 METHODS = ("tango-neff", "bonett-price-neff", "newcombe-neff", "agresti-min-neff")
 """An interval for independent pairs, on counts scaled down to the effective number of pairs."""

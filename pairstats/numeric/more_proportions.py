@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, gammaln, ndtri, xlog1py, xlogy
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.checks import check_alternative, tails
-from pairstats.numeric.intervals import EstimateInterval, clopper_pearson, successes_of
+from pairstats.numeric.checks import EstimateInterval, check_alternative, tails
+from pairstats.numeric.proportions import clopper_pearson, successes_of
 from pairstats.numeric.signsum import as_p
 
 Floats = NDArray[np.float64]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.checks import Interval, check_level
-from pairstats.numeric.intervals import EstimateInterval
+from pairstats.numeric.checks import EstimateInterval, Interval, check_level
 
 Limits = Interval | tuple[float, float]
 

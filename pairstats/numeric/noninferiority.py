@@ -18,7 +18,7 @@ from pairstats.numeric.checks import as_count, as_scores, as_sizes, check_bounds
 from pairstats.numeric.discordant import mcnemar
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family_margins import FAMILY_METHODS, SCORES, FamilyGaps
-from pairstats.numeric.intervals import paired_difference_interval, tango_statistic
+from pairstats.numeric.paired_differences import paired_difference_interval, tango_statistic
 from pairstats.numeric.signsum import as_p
 
 Floats = NDArray[np.float64]

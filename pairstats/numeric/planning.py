@@ -15,7 +15,7 @@ from pairstats.numeric.checks import as_count, check_alternative
 from pairstats.numeric.draws import seeded
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import family_interval
-from pairstats.numeric.intervals import clopper_pearson, zero_event_nobs
+from pairstats.numeric.proportions import clopper_pearson, zero_event_nobs
 
 Ints = NDArray[np.int64]
 Decision = Callable[[NDArray[np.float64]], bool]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pairstats.errors import PairstatsError
 from pairstats.numeric.checks import as_count, as_scores
-from pairstats.numeric.intervals import clopper_pearson
+from pairstats.numeric.proportions import clopper_pearson
 
 _TIE = 1e-12
 """Values closer than this share of the largest are equal."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import Interval, as_count, as_scores, as_sizes, tails
 from pairstats.numeric.family import KINDS, Kind, family_interval
-from pairstats.numeric.intervals import clopper_pearson, jeffreys
+from pairstats.numeric.proportions import clopper_pearson, jeffreys
 
 Accuracy = float | tuple[int, int]
 """A sensitivity or specificity: known, or right decisions and all decisions of a validation sample."""

@@ -17,7 +17,7 @@ import pandas as pd
 
 from pairstats.errors import ProtocolError
 from pairstats.intervals import IntervalKind
-from pairstats.numeric.intervals import clopper_pearson
+from pairstats.numeric.proportions import clopper_pearson
 from pairstats.power.questions import Question, questions
 from pairstats.power.search import Design, smallest_difference, smallest_margin
 from pairstats.power.studies import covered_by, family_scores, reached

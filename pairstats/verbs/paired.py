@@ -13,6 +13,7 @@ from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand, Mean
 from pairstats.infer import asked_for, compared
+from pairstats.numeric.checks import EstimateInterval
 from pairstats.numeric.clustered_odds import clustered_odds_ratio
 from pairstats.numeric.clustered_tests import clustered_mcnemar
 from pairstats.numeric.discordant import MCNEMAR_METHODS, mcnemar, mcnemar_odds_ratio
@@ -20,8 +21,8 @@ from pairstats.numeric.effective import METHODS as EFFECTIVE
 from pairstats.numeric.effective import clustered_difference_interval
 from pairstats.numeric.exact import sign_flip
 from pairstats.numeric.family import KINDS, family_interval
-from pairstats.numeric.intervals import DIFFERENCE_METHODS, EstimateInterval, paired_difference_interval
 from pairstats.numeric.noninferiority import family_margin_test
+from pairstats.numeric.paired_differences import DIFFERENCE_METHODS, paired_difference_interval
 from pairstats.numeric.sandwich import cluster_robust
 from pairstats.numeric.wild import wild_cluster
 from pairstats.pairs import paired_units

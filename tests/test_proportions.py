@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pairstats.errors import PairstatsError
-from pairstats.numeric.intervals import (
+from pairstats.numeric.paired_differences import (
     DIFFERENCE_METHODS,
+    paired_difference_interval,
+    tango_statistic,
+)
+from pairstats.numeric.proportions import (
     clopper_pearson,
     jeffreys,
     mid_p_interval,
-    paired_difference_interval,
-    tango_statistic,
     wilson,
     zero_event_bound,
     zero_event_nobs,
