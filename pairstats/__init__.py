@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pairstats.fill import fill_article
     from pairstats.infer import contrast, estimate
     from pairstats.intervals import CR2, Bootstrap, FamilyInterval
+    from pairstats.invariants import validate
     from pairstats.more_intervals import Betting, ClusterRobust, KornGraubard, Proportion, WildCluster
     from pairstats.panel import Panel
     from pairstats.power import power_of
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from pairstats.result import Estimates, concat
     from pairstats.results import Results
     from pairstats.run import run_protocol
-    from pairstats.schema import validate
     from pairstats.simulate import StatedConfidence, simulate_records
     from pairstats.verbs.agreement import agreement, retest, review_curve
     from pairstats.verbs.calibration import brier_parts, calibration_errors, corp_curve
@@ -163,7 +163,7 @@ _HOME = {
     "simultaneous": "verbs.together",
     "to_every_eval_ever": "records.exchange",
     "usage": "verbs.usage",
-    "validate": "schema",
+    "validate": "invariants",
     "variance_parts": "verbs.repeats",
     "verify_results": "verify",
     "weighted": "verbs.composite",

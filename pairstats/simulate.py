@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
 from pairstats.errors import PairstatsError, listed
+from pairstats.invariants import validate
 from pairstats.numeric.checks import as_count
 from pairstats.numeric.copula import LATENT, FamilyCopula, normal_expectation
 from pairstats.records.table import Records, no_left_out, whole_ledger
-from pairstats.schema import validate
 
 Cell = tuple[str, ...]
 Rates = Mapping[str, Any]

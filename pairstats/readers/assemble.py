@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pairstats import schema
+from pairstats import invariants, schema
 from pairstats.readers.drafts import Draft, Tally, as_text, is_nan
 from pairstats.readers.parts import Part
 
@@ -23,7 +23,7 @@ def to_table(drafts: Sequence[Draft], tallies: list[Tally], score_range: tuple[f
     SchemaError
         Listing all failures.
     """
-    return schema.validate(_table(drafts, tallies), score_range=score_range)
+    return invariants.validate(_table(drafts, tallies), score_range=score_range)
 
 
 def to_part(

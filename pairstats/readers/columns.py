@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats import schema
+from pairstats import invariants
 
 EXACT = float(2**53)
 """Size from which a float may stand for another whole number than the one that is written."""
@@ -68,7 +68,7 @@ def by_word(column: pa.ChunkedArray, function: Callable[[Any], Any], kind: pa.Da
     >>> by_word(pa.chunked_array([["a", None, "a"]]), str.upper, pa.string()).to_pylist()
     ['A', None, 'A']
     """
-    values, places = schema.encoded(column)
+    values, places = invariants.encoded(column)
     words = pa.array([None if value is None else function(value) for value in values.to_pylist()], kind)
     return pa.chunked_array([words.take(place) for place in places], kind)
 

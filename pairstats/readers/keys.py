@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats import schema
+from pairstats import invariants, schema
 
 BUCKETS = 64
 _SEEDS = ("pairstats key 01", "pairstats key 02")
@@ -30,7 +30,7 @@ def digests(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     """
     found = [np.zeros(table.num_rows, dtype=np.uint64) for _ in _SEEDS]
     for name in schema.KEY:
-        values, places = schema.encoded(table.column(name).cast(pa.string()))
+        values, places = invariants.encoded(table.column(name).cast(pa.string()))
         words = np.array(pc.fill_null(values, "").to_pylist() or [""], dtype=object)
         codes = (
             np.concatenate([np.asarray(place) for place in places]) if places else np.zeros(0, dtype=np.int32)

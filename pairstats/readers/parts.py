@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats import schema
+from pairstats import invariants, schema
 from pairstats.readers.columns import EXACT, UnusualError, by_word
 from pairstats.readers.drafts import Tally, as_text
 from pairstats.readers.pairing import CONTENT, note_idle
@@ -118,7 +118,7 @@ def join(
     names = (*schema.NAMES, *order_of(((part, part.table.num_rows) for part in parts), renamed))
     old = {new: name for name, new in renamed.items()}
     columns = {name: _joined(name, [part.column(old.get(name, name)) for part in parts]) for name in names}
-    table = schema.validate(pa.table(columns), score_range=score_range, keys_differ=True)
+    table = invariants.validate(pa.table(columns), score_range=score_range, keys_differ=True)
     return table, np.repeat([part.place for part in parts], [part.table.num_rows for part in parts])
 
 
@@ -190,7 +190,7 @@ def _merged(parts: Sequence[Part], tallies: list[Tally]) -> list[Part]:
         When rows share a key and are not copies of each other, which takes a message that shows both.
     """
     keys = pa.table({name: _joined(name, [part.column(name) for part in parts]) for name in schema.KEY})
-    codes = schema.key_codes(keys)
+    codes = invariants.key_codes(keys)
     order = np.argsort(codes, kind="stable")
     again = np.flatnonzero(np.diff(codes[order]) == 0) + 1
     if not again.size:

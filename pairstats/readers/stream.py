@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from pairstats import schema
+from pairstats import invariants, schema
 from pairstats.errors import SchemaError
 from pairstats.readers import pairing
 from pairstats.readers.columns import UnusualError
@@ -174,7 +174,7 @@ class _Writing:
         self.models.update(pc.unique(part.column("model")).to_pylist())
         for name, odd in self.odd.items():
             values = pc.unique(in_type(part.column(name), pa.string()))
-            plain = pc.fill_null(pc.match_substring_regex(values, schema.PLAIN_NAME), True)
+            plain = pc.fill_null(pc.match_substring_regex(values, invariants.PLAIN_NAME), True)
             odd.update(values.filter(pc.invert(plain)).to_pylist())
 
     def _copies(self) -> np.ndarray:
@@ -257,7 +257,7 @@ class _Writing:
                 first += mask.size
                 columns = {name: in_type(part.column(was), types[name]) for name, was in names.items()}
                 rows = pa.table(columns).filter(pa.array(mask))
-                table = schema.validate(rows, score_range=self.reading.score_range, keys_differ=True)
+                table = invariants.validate(rows, score_range=self.reading.score_range, keys_differ=True)
                 table = table.replace_schema_metadata({**table.schema.metadata, **told_of_all})
                 writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
                 writer.write_table(table)

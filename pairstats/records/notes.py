@@ -33,7 +33,7 @@ def unscored(table: pa.Table) -> Iterator[str]:
 
     Examples
     --------
-    >>> from pairstats.schema import validate
+    >>> from pairstats.invariants import validate
     >>> rows = validate(pa.table({"family": ["f"], "item": ["q"], "model": ["m"], "status": ["answered"]}))
     >>> list(unscored(rows))
     ['1 answered reply has no score: pass answers=ps.AnswerFormat(...) (needs gold), or name a score=']
@@ -59,7 +59,7 @@ def in_several_families(table: pa.Table) -> Iterator[str]:
 
     Examples
     --------
-    >>> from pairstats.schema import validate
+    >>> from pairstats.invariants import validate
     >>> rows = {"family": ["f", "g", "f", "f"], "item": ["q1", "q1", "q2", "q3"], "model": ["m"] * 4,
     ...         "status": ["answered"] * 4}
     >>> list(in_several_families(validate(pa.table(rows))))

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats import schema
+from pairstats import invariants, schema
 from pairstats.errors import counted
 from pairstats.records.masks import MASKED, Mask
 from pairstats.records.table import LEDGER_COLUMNS, Records
@@ -106,7 +106,7 @@ def redact_records(records: Records) -> Redacted:
         columns=["column", "what", "values"],
     )
     return Redacted(
-        table=schema.validate(pa.table(columns), score_range=records.score_range),
+        table=invariants.validate(pa.table(columns), score_range=records.score_range),
         ledger=pd.concat([ledger, _line(redactions)], ignore_index=True),
         left_out=left_out,
         score_range=records.score_range,

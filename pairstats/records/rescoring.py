@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pairstats import schema
+from pairstats import invariants, schema
 from pairstats.errors import PairstatsError, counted, listed, one_of
 from pairstats.records.table import LEDGER_COLUMNS, Records
 from pairstats.scripts import load_function, told
@@ -121,7 +121,7 @@ def rescore(records: Records, scorer: Scorer | str | Path, *, function: str = "s
         row.update(new)
     table = _table(rows, records.table, before, {name for new in given for name in new})
     return Rescored(
-        table=schema.validate(table, score_range=records.score_range),
+        table=invariants.validate(table, score_range=records.score_range),
         ledger=pd.concat([records.ledger, _ledger_line(score, path, replies, changes)], ignore_index=True),
         left_out=records.left_out,
         score_range=records.score_range,

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats import schema
+from pairstats import invariants, schema
 from pairstats.records import file as records_file
 from pairstats.records import notes as records_notes
 from pairstats.records.notes import plain, unscored_rows
@@ -74,7 +74,7 @@ class Records:
         SchemaError
             When the frame is not in the format; lists every failure.
         """
-        table = schema.validate(records_file.to_arrow(frame), score_range=score_range)
+        table = invariants.validate(records_file.to_arrow(frame), score_range=score_range)
         return cls(table, whole_ledger(table, "frame", "", "frame"), no_left_out(), score_range)
 
     @classmethod
@@ -98,7 +98,7 @@ class Records:
             When the rows break the format, or are of another version of it.
         """
         loaded = records_file.load(Path(path))
-        table = schema.validate(loaded.table, score_range=loaded.score_range)
+        table = invariants.validate(loaded.table, score_range=loaded.score_range)
         ledger = loaded.ledger
         if ledger is None:
             ledger = whole_ledger(table, Path(path).name, loaded.sha256, "records")
@@ -242,7 +242,7 @@ def concat_records(parts: Sequence[Records]) -> Records:
     tables = [schema.undictionary(part.table) for part in parts]
     table = pa.concat_tables(tables, promote_options="permissive")
     return Records(
-        schema.validate(table, score_range=parts[0].score_range),
+        invariants.validate(table, score_range=parts[0].score_range),
         pd.concat([part.ledger for part in parts], ignore_index=True),
         pd.concat([part.left_out for part in parts], ignore_index=True),
         parts[0].score_range,
