@@ -10,6 +10,7 @@ import numpy as np
 from pairstats.errors import PairstatsError, SchemaError
 from pairstats.estimands import Estimand
 from pairstats.panel import APART, Panel
+from pairstats.schema import ANSWERED, NO_ANSWER, is_score
 
 
 def check_panel(panel: Any) -> None:
@@ -40,6 +41,28 @@ def check_estimand(panel: Panel, estimand: Any) -> None:
                 f"{estimand.name!r} adds up {column!r}, which must hold numbers, but holds {types[column]}. "
                 "Name another column, or compare texts with Share."
             )
+    if panel.no_answer == "wrong":
+        for column in filter(is_score, estimand.columns):
+            _refuse_unscored(panel, column)
+
+
+def _refuse_unscored(panel: Panel, column: str) -> None:
+    """Refuse a cell whose answers have no score at all while replies without an answer count as wrong."""
+    answered, blank = nw.col("status") == ANSWERED, nw.col("status").is_in(list(NO_ANSWER))
+    masks = {"n_blank": blank, "n_answered": answered, "n_scored": answered & ~nw.col(column).is_null()}
+    made = panel.frame.select(
+        *(nw.col(name) for name in panel.cells), **{name: mask.cast(nw.Int64) for name, mask in masks.items()}
+    )
+    sums = [nw.col(name).sum() for name in masks]
+    cells = (made.group_by(*panel.cells).agg(*sums) if panel.cells else made.select(*sums)).collect()
+    odd = cells.filter((nw.col("n_scored") == 0) & (nw.col("n_answered") > 0) & (nw.col("n_blank") > 0))
+    for first in odd.head(1).iter_rows(named=True):
+        where = " ".join(str(first[name]) for name in panel.cells) or "the records"
+        raise PairstatsError(
+            f"None of the {first['n_answered']} answered replies of {where} has a {column!r}, so that only the "
+            f"{first['n_blank']} without an answer would count, as wrong. Score the replies (answers= in "
+            "read_runs, or rescore), name the score's column, or leave these replies out (where)."
+        )
 
 
 def check_comparison(panel: Panel, comparison: Any) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats.errors import SchemaError, listed
-from pairstats.schema import IDS, KEY, MISSING, NAMES, STATUSES, conform, is_score, within
+from pairstats.errors import SchemaError, counted, listed
+from pairstats.schema import IDS, KEY, MISSING, NAMES, STATUSES, conform, is_score, outside, within
 from pairstats.spelling import told, twins
 
 _MUST_BE_WRITTEN = ("family", "item", "model", "status")
@@ -198,12 +198,14 @@ def _bad_words(table: pa.Table, values: pa.Array) -> Iterator[str]:
 
 
 def _out_of_range(table: pa.Table, score_range: tuple[float, float]) -> Iterator[str]:
-    for name, (low, high) in _ranges(table, score_range).items():
+    for name, limits in _ranges(table, score_range).items():
+        low, high = limits
         values = table.column(name)
         finite = pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high))
         rows = _rows(pc.and_(pc.is_valid(values), pc.invert(pc.fill_null(finite, False))))
         if rows:
-            yield f"'{name}' must lie in [{low:g}, {high:g}], but does not in {_at(rows, table)}"
+            ends = pc.min_max(values.take(pa.array(rows)).drop_null()).as_py()
+            yield outside(name, limits, _at(rows, table), ends["min"], ends["max"])
 
 
 def _scored_without_answer(table: pa.Table, values: pa.Array) -> Iterator[str]:
@@ -281,8 +283,8 @@ def _duplicate_keys(table: pa.Table) -> Iterator[str]:
     keys = pa.table({name: _plain(table, name) for name in KEY})
     if not _some_equal(key_codes(keys)):
         return
-    counted = keys.append_column("n", pa.array([1] * keys.num_rows, pa.int64()))
-    groups = counted.group_by(list(KEY)).aggregate([("n", "sum")])
+    ones = keys.append_column("n", pa.array([1] * keys.num_rows, pa.int64()))
+    groups = ones.group_by(list(KEY)).aggregate([("n", "sum")])
     twice = groups.filter(pc.greater(groups.column("n_sum"), 1))
     if not twice.num_rows:
         return
@@ -292,4 +294,5 @@ def _duplicate_keys(table: pa.Table) -> Iterator[str]:
         same = pc.equal(keys.column(name), pa.scalar(value, keys.column(name).type))
         mask = same if mask is None else pc.and_(mask, same)
     shown = ", ".join(f"{name}={value!r}" for name, value in first.items() if value != "")
-    yield f"{twice.num_rows} keys occur more than once; the first, {shown}, in {_at(_rows(mask), table)}"
+    occur = f"{counted(twice.num_rows, 'key')} {'occurs' if twice.num_rows == 1 else 'occur'}"
+    yield f"{occur} more than once; the first, {shown}, in {_at(_rows(mask), table)}"

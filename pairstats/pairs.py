@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pairstats.contrasts import Combination, Comparison, Trend
-from pairstats.errors import PairingError, PairstatsError, listed
+from pairstats.errors import PairingError, PairstatsError, counted, listed
+from pairstats.estimands.base import better_side
 from pairstats.intervals import FamilyInterval, Totals
 from pairstats.numeric.checks import OPPOSITE
 from pairstats.numeric.exact import sign_flip
@@ -53,12 +54,15 @@ class Combined:
         Their weights; they sum to 0.
     is_slope : bool
         Whether they make a slope over doses, which has no better side.
+    better : str
+        Side that is better, "higher" or "lower"; empty where the estimand does not say.
     """
 
     labels: dict[str, Any]
     columns: tuple[int, ...]
     weights: np.ndarray
     is_slope: bool = False
+    better: str = "higher"
 
     def range(self, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
         """Range of the combination where every cell lies in `bounds`."""
@@ -196,6 +200,7 @@ def compare(
     missing: str = "common",
 ) -> Compared:
     """Make the row of one combination; one without any common value says why."""
+    combined = replace(combined, better=better_side(asked.estimand))
     labels = {**combined.labels, **asked.described(), "null": 0.0}
     columns = list(combined.columns)
     if not columns:
@@ -207,7 +212,7 @@ def compare(
         *([paired] if paired else []),
         *asked.remarks,
         *_lost(units, combined),
-        *blank_notes(units, columns, chosen),
+        *blank_notes(asked.estimand, units, columns, chosen),
     ]
     if not len(sums) or (sums.den.sum(axis=0) == 0).any():
         why = "no unit is answered on both sides" if not chosen.any() else "one side has nothing to count"
@@ -328,7 +333,8 @@ def _lost(units: Units, combined: Combined) -> list[str]:
     sides = (columns[combined.weights > 0], columns[combined.weights < 0])
     first, second = ((units.n_valid[:, side] > 0).all(axis=1) for side in sides)
     only = (int(np.sum(first & ~second)), int(np.sum(second & ~first)))
-    return [f"{only[0]} units only the first answered, {only[1]} only the second"] if any(only) else []
+    first_only = counted(only[0], "unit")
+    return [f"{first_only} only the first answered, {only[1]} only the second"] if any(only) else []
 
 
 def _bounds(asked: Asked, units: Units, combined: Combined) -> dict[str, float]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import functools
 import html
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import narwhals as nw
 import pandas as pd
 
-from pairstats.errors import PairingError, PairstatsError, SchemaError, listed, nearest, one_of
+from pairstats.completeness import Completeness, completeness
+from pairstats.errors import PairingError, PairstatsError, SchemaError, counted, listed, nearest, one_of
 from pairstats.estimands import Estimand, Rows, add_up
-from pairstats.schema import ANSWERED, KEY, MISSING, NO_ANSWER, STATUSES, is_score
+from pairstats.result import none_if_null
+from pairstats.schema import ANSWERED, KEY, MISSING, NO_ANSWER, STATUSES, is_score, outside
 
 _BLANK = {"study": "", "run": "", "platform": "", "variant": "base", "condition": "default"}
 """What a null means in the columns of the key that have a default."""
@@ -91,7 +93,7 @@ class Panel:
             raise PairstatsError(f"Every cell factor must be named once, but {listed(twice)} is named twice.")
         frame = _lazy(records)
         frame = _with_defaults(frame, {family, *cells, *(UNIT if unit is None else unit)})
-        _refuse_faults(frame, score_range)
+        _refuse_faults(frame, family, score_range)
         for name, value in {
             "frame": frame, "cells": cells, "family": family, "no_answer": no_answer,
             "unit": None if unit is None else tuple(unit), "population": population or POPULATIONS[0],
@@ -136,7 +138,8 @@ class Panel:
         if not len(chosen.head(1).collect()):
             there = {name: listed(self.levels(name), 12) for name in equal}
             shown = "; ".join(f"{name}: {values}" for name, values in there.items())
-            raise PairingError(f"No row has {equal}. The values there are: {shown}.")
+            asked = {name: [_plain(v) for v in values] for name, values in wanted.items()}
+            raise PairingError(f"No row has {asked}. The values there are: {shown}.")
         return self._with(frame=chosen)
 
     def without(self, **equal: object) -> Panel:
@@ -208,7 +211,7 @@ class Panel:
         counted = ~missing if wrong else ~missing & ~blank
         return flagged.with_columns(*resolved, is_counted=counted)
 
-    def completeness(self, by: Sequence[str] | str | None = None) -> pd.DataFrame:
+    def completeness(self, by: Sequence[str] | str | None = None) -> Completeness:
         """Count what became of every planned reply.
 
         Parameters
@@ -218,9 +221,9 @@ class Panel:
 
         Returns
         -------
-        pandas.DataFrame
-            One row a combination: ``planned``, one column a status, ``completeness`` (share answered), and
-            ``reasons`` for what was not answered, most frequent first.
+        Completeness
+            A `pandas.DataFrame`, one row a combination: ``planned``, one column a status, ``completeness``
+            (share answered), and ``reasons`` for what was not answered, most frequent first.
         """
         keys = list(self.cells) if by is None else [by] if isinstance(by, str) else list(by)
         self.require(*keys)
@@ -229,9 +232,7 @@ class Panel:
         one = nw.lit(1).cast(nw.Int64)
         counted = add_up(labelled, [*keys, "status", "reason_"], n=one).collect()
         frame = pd.DataFrame({name: counted[name].to_list() for name in [*keys, "status", "reason_", "n"]})
-        groups = frame.groupby(keys, sort=True, dropna=False) if keys else [((), frame)]
-        rows = [_counts(dict(zip(keys, _as_tuple(key), strict=True)), part) for key, part in groups]
-        return pd.DataFrame(rows, columns=[*keys, "planned", *STATUSES, "completeness", "reasons"])
+        return completeness(keys, frame)
 
     def _with(self, **changes: Any) -> Panel:
         copy = object.__new__(Panel)
@@ -244,8 +245,10 @@ class Panel:
         families, items = (len(self.levels(name)) for name in (self.family, "item"))
         cells = len(self.frame.select(*self.cells).unique().collect()) if self.cells else 1
         by = f" by {' and '.join(self.cells)}" if self.cells else ""
-        counted = f"{counts} rows: {families} families, {items} items, {cells} cell{'s' * (cells != 1)}{by}"
-        return f"Panel of {counted}; no answer scores {self.no_answer}"
+        held = ", ".join(
+            counted(n, what) for n, what in ((families, "family"), (items, "item"), (cells, "cell"))
+        )
+        return f"Panel of {counted(counts, 'row')}: {held}{by}; no answer scores {self.no_answer}"
 
     def _repr_html_(self) -> str:
         table = self.completeness().to_html(index=False, border=0, escape=True)
@@ -313,49 +316,47 @@ def _with_numbers(frame: Rows) -> Rows:
     return frame
 
 
-def _refuse_faults(frame: Rows, score_range: tuple[float, float]) -> None:
-    """Check what a silent wrong number would come from: status words, score ranges, duplicate keys."""
+def _refuse_faults(frame: Rows, family: str, score_range: tuple[float, float]) -> None:
+    """Check what a silent wrong number would come from: no families, status words, score ranges, equal keys."""
     names = frame.collect_schema().names()
     faults = []
+    if not len(frame.filter(~nw.col(family).is_null()).head(1).collect()):
+        faults.append(f"'{family}' must name the family of every row, but is null in all of them")
     unknown = frame.filter(~nw.col("status").is_in(list(STATUSES))).select("status").unique().collect()
     if len(unknown):
-        faults.append(
-            f"'status' must be one of {', '.join(STATUSES)}, but is {listed(unknown['status'].to_list())}"
-        )
+        words = listed(map(_plain, unknown["status"].to_list()))
+        faults.append(f"'status' must be one of {', '.join(STATUSES)}, but is {words}")
     ranges = {name: score_range for name in names if is_score(name)} | {"confidence": (0.0, 1.0)}
-    for name, (low, high) in ranges.items():
-        if name in names:
-            value = nw.col(name).cast(nw.Float64)
-            n = len(frame.filter(~nw.col(name).is_null() & ((value < low) | (value > high))).collect())
-            if n:
-                faults.append(f"'{name}' must lie in [{low:g}, {high:g}], but does not in {n} rows")
+    faults += [
+        fault for name, limits in ranges.items() if name in names for fault in _outside(frame, name, limits)
+    ]
     keys = [name for name in KEY if name in names]
     twice = add_up(frame, keys, n=nw.lit(1).cast(nw.Int64)).filter(nw.col("n") > 1).collect()
     if len(twice):
-        first = ", ".join(
-            f"{key}={value!r}" for key, value in zip(keys, twice.row(0), strict=False) if value != ""
-        )
+        first = zip(keys, map(_plain, twice.row(0)), strict=False)
+        occur = "key occurs" if len(twice) == 1 else "keys occur"
         faults.append(
-            f"{len(twice)} keys occur more than once, the first {first}; set repeat, run or condition so "
-            "that every row has its own key"
+            f"{len(twice)} {occur} more than once, the first "
+            f"{', '.join(f'{key}={value!r}' for key, value in first if value != '')}; set repeat, run or "
+            "condition so that every row has its own key"
         )
     if faults:
         raise SchemaError("The records break the paired long format: " + "; ".join(faults) + ".", faults)
 
 
-def _as_tuple(key: Any) -> tuple[Any, ...]:
-    return key if isinstance(key, tuple) else (key,)
+def _outside(frame: Rows, name: str, limits: tuple[float, float]) -> list[str]:
+    """Say how many values leave their range, and what to do about it."""
+    low, high = limits
+    value = nw.col(name).cast(nw.Float64)
+    out = frame.filter(~nw.col(name).is_null() & ((value < low) | (value > high)))
+    found = out.select(n=nw.len(), low=value.min(), high=value.max()).collect().row(0)
+    n, least, most = int(found[0]), found[1], found[2]
+    if not n:
+        return []
+    return [outside(name, limits, counted(n, "row"), least, most)]
 
 
-def _counts(labels: Mapping[str, Any], part: pd.DataFrame) -> dict[str, Any]:
-    by_status = part.groupby("status")["n"].sum()
-    planned = int(part["n"].sum())
-    statuses = {status: int(by_status.get(status, 0)) for status in STATUSES}
-    lost = part[part["status"] != ANSWERED].assign(
-        why=lambda t: t["reason_"].where(t["reason_"] != "", t["status"])
-    )
-    reasons = lost.groupby("why")["n"].sum().sort_values(ascending=False, kind="stable")
-    return {
-        **labels, "planned": planned, **statuses, "completeness": statuses[ANSWERED] / planned,
-        "reasons": ", ".join(f"{why}: {int(n)}" for why, n in reasons.items()),
-    }  # fmt: skip
+def _plain(value: Any) -> Any:
+    """Plain Python value, for messages; null is None, whatever the engine calls it."""
+    value = none_if_null(value)
+    return value.item() if hasattr(value, "item") else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairstats.errors import PairstatsError, listed
+from pairstats.errors import PairstatsError, listed, nearest
 
 VERSION = "1"
 
@@ -88,6 +87,21 @@ class Estimates:
         for row in self.frame.to_dict("records"):
             yield {str(name): none_if_null(value) for name, value in row.items()}
 
+    def __getitem__(self, name: str) -> pd.Series:
+        """Column of that name.
+
+        Raises
+        ------
+        PairstatsError
+            When a name is no column.
+        """
+        if name not in self.frame.columns:
+            raise PairstatsError(
+                f"There is no column {name!r}; there are {listed(self.frame.columns, 50)}."
+                + nearest(name, self.frame.columns)
+            )
+        return self.frame[name]
+
     def where(self, **equal: object) -> Estimates:
         """Rows whose columns equal the given values (or are among them, for a list).
 
@@ -98,12 +112,8 @@ class Estimates:
         """
         chosen = pd.Series(True, index=self.frame.index)
         for name, value in equal.items():
-            if name not in self.frame.columns:
-                raise PairstatsError(
-                    f"There is no column {name!r}; there are {listed(self.frame.columns, 50)}."
-                )
             wanted = value if isinstance(value, list | tuple | set) else [value]
-            chosen &= self.frame[name].isin(list(wanted))
+            chosen &= self[name].isin(list(wanted))
         return Estimates(self.frame[chosen].reset_index(drop=True), self.factors, self.provenance)
 
     def to_arrow(self) -> pa.Table:
@@ -137,53 +147,14 @@ class Estimates:
         )
 
     def __repr__(self) -> str:
-        if self.frame.empty:
-            return "no estimates"
-        return self._shown().to_string(index=False, justify="left", na_rep="")
+        from pairstats.printed import as_text
+
+        return "no estimates" if self.frame.empty else as_text(self)
 
     def _repr_html_(self) -> str:
-        shown = self._shown()
-        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in shown.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in row) + "</tr>"
-            for row in shown.itertuples(index=False)
-        )
-        return (
-            f'<table class="pairstats"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-            f"<p>{html.escape(', '.join(_levels(self.frame)))} intervals over families</p>"
-        )
+        from pairstats.printed import as_html
 
-    def _shown(self) -> pd.DataFrame:
-        """Columns a reader needs, as text; what is empty everywhere is left away."""
-        frame = self.frame
-        level = " / ".join(_levels(frame)) or "interval"
-        shown: dict[str, Any] = {
-            name: frame[name].map(_text) for name in (*LABELS, *self.factors) if frame[name].notna().any()
-        }
-        shown["estimate"] = frame["estimate"].map(number)
-        shown[f"[{level}]"] = [
-            interval(a, b) for a, b in zip(frame["conf_low"], frame["conf_high"], strict=True)
-        ]
-        if frame["p_value"].notna().any():
-            shown["p"] = frame["p_value"].map(p_text)
-        if frame["p_adjusted"].notna().any():
-            shown["p adjusted"] = frame["p_adjusted"].map(p_text)
-        if frame["n_first_only"].notna().any():
-            shown["first:second"] = [
-                f"{_text(a)}:{_text(b)}"
-                for a, b in zip(frame["n_first_only"], frame["n_second_only"], strict=True)
-            ]
-        shown |= {
-            label: frame[name].map(_text)
-            for label, name in (
-                ("families", "n_families"),
-                ("missing", "n_missing"),
-                ("method", "method"),
-                ("note", "note"),
-            )
-            if frame[name].notna().any()
-        }
-        return pd.DataFrame(shown)
+        return as_html(self)
 
 
 def concat(parts: Sequence[Estimates], provenance: Mapping[str, Any] | None = None) -> Estimates:
@@ -272,12 +243,3 @@ def _typed(name: str, values: list[Any], factors: Sequence[str]) -> pd.Series:
         )
         return pd.Series(cleaned, dtype=float if numeric else object)
     return pd.Series([math.nan if v is None else float(v) for v in cleaned], dtype=float)
-
-
-def _levels(frame: pd.DataFrame) -> list[str]:
-    return [f"{100 * level:g} %" for level in sorted(frame["conf_level"].dropna().unique())] or ["95 %"]
-
-
-def _text(value: object) -> str:
-    value = none_if_null(value)
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

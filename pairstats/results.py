@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import pyarrow as pa
 
+from pairstats.completeness import Completeness
 from pairstats.errors import PairstatsError, counted, listed
 from pairstats.result import Estimates
 from pairstats.shown import cells_of, contrasts_of
@@ -99,7 +100,7 @@ class Results:
         return cls(
             folder=folder,
             estimates=estimates,
-            completeness=completeness,
+            completeness=Completeness(completeness),
             calibration=_estimates(folder / CALIBRATION),
             sensitivity=_estimates(folder / SENSITIVITY),
             exploratory=_estimates(folder / EXPLORATORY),

@@ -15,7 +15,8 @@ from pairstats.estimands import Estimand
 from pairstats.intervals import CR2, FamilyInterval, IntervalKind, Limits, Totals
 from pairstats.numeric.sandwich import cr2_interval
 from pairstats.panel import Panel
-from pairstats.sums import Cell, Units
+from pairstats.schema import is_score
+from pairstats.sums import Cell, Units, blank_note
 from pairstats.these_cases import these_cases
 
 FEW_FAMILIES = 10
@@ -75,7 +76,11 @@ def cell_row(asked: Asked, units: Units, cell: Cell) -> dict[str, Any]:
     if asked.panel.population == "these_cases":
         return row | these_cases(asked, units, column)
     totals = Totals(sums.num[:, 0], sums.den[:, 0], bounds)
-    notes = [*asked.remarks, *coverage_notes(units, column), *blank_notes(units, [column], chosen)]
+    notes = [
+        *asked.remarks,
+        *coverage_notes(units, column),
+        *blank_notes(asked.estimand, units, [column], chosen),
+    ]
     found = numbers(asked, totals, notes)
     weights = weight_notes(asked, units, [column], chosen, np.ones(1), found)
     return row | found | {"note": joined([*weights, *([found["note"]] if found["note"] else [])])}
@@ -165,10 +170,10 @@ def coverage_notes(units: Units, column: int) -> list[str]:
     ]
 
 
-def blank_notes(units: Units, columns: Sequence[int], chosen: np.ndarray) -> list[str]:
+def blank_notes(estimand: Estimand, units: Units, columns: Sequence[int], chosen: np.ndarray) -> list[str]:
     """Say how many of the counted values have no answer behind them."""
     blank = int(units.n_blank[:, list(columns)][chosen].sum())
-    return [f"{blank} without an answer are counted"] if blank else []
+    return blank_note(blank, any(is_score(name) for name in estimand.columns))
 
 
 def joined(notes: Iterable[str | None]) -> str | None:

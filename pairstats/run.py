@@ -13,7 +13,7 @@ from pairstats.analysis import Analysis, Progress, analyse
 from pairstats.errors import PairstatsError, ProtocolError
 from pairstats.outputs import check_parent
 from pairstats.protocol import Protocol, ProtocolFile, load_protocol, read_protocol
-from pairstats.protocol.lock import broken, checksums, foreseeable, read_lock, scripts_of
+from pairstats.protocol.lock import broken, checksums, foreseeable, read_lock, scripts_of, seen_when_frozen
 from pairstats.protocol.places import Fault
 from pairstats.records.rescoring import Rescored
 from pairstats.result import Estimates, guarded
@@ -211,7 +211,9 @@ def write_analysis(analysis: Analysis, output: Path) -> None:
     digests = {
         path.relative_to(output).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
     }
-    provenance = {**analysis.estimates.provenance, "results_sha256": digests}
+    lock = read_lock(analysis.protocol.path)
+    seen = 0 if lock is None else len(seen_when_frozen(analysis.protocol, lock))
+    provenance = {**analysis.estimates.provenance, "records_when_frozen": seen, "results_sha256": digests}
     (output / PROVENANCE).write_text(_json(provenance), encoding="utf-8")
 
 

@@ -6,6 +6,7 @@ files ends here, and everything that computes begins here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,3 +178,23 @@ def within(value: float, limits: tuple[float, float]) -> float | None:
     low, high = limits
     slack = TOLERANCE * max(1.0, abs(low), abs(high))
     return float(min(max(value, low), high)) if low - slack <= value <= high + slack else None
+
+
+def outside(name: str, limits: tuple[float, float], where: str, least: float, most: float) -> str:
+    """Say that a column leaves its range, and what to do; percent are told by their size.
+
+    Examples
+    --------
+    >>> outside("score", (0, 1), "2 rows", 45.0, 90.0)
+    "'score' must lie in [0, 1], but does not in 2 rows: divide percent by 100, or declare score_range=(0, 100)"
+    """
+    low, high = limits
+    percent = (low, high) == (0, 1) and 0 <= least <= most <= 100
+    known = -math.inf < least <= most < math.inf
+    remedies = (
+        "divide percent by 100" if percent else "",
+        f"declare score_range={'(0, 100)' if percent else '(low, high)'}" if known and is_score(name) else "",
+        "" if known else "write null where there is no number",
+    )
+    todo = ", or ".join(filter(None, remedies)) or "it is a probability"
+    return f"'{name}' must lie in [{low:g}, {high:g}], but does not in {where}: {todo}"

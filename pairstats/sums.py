@@ -177,6 +177,12 @@ class FamilySums:
         return np.divide(num, den, out=np.full_like(num, np.nan), where=den > 0)
 
 
+def blank_note(n: int, scored: bool) -> list[str]:
+    """Say how many replies without an answer count; a score is there for them only where they score wrong."""
+    how = " as wrong" if scored else ""
+    return [f"{n} without an answer are counted{how}"] if n else []
+
+
 def _positions(frame: pd.DataFrame, keys: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Position of each row's key among the sorted distinct keys, and the first row of each key."""
     if not keys:

@@ -12,7 +12,8 @@ from pairstats.estimands import Mean
 from pairstats.intervals import FamilyInterval
 from pairstats.numeric.fixed_case_differences import TheseCasesDifference, these_cases_difference
 from pairstats.numeric.fixed_cases import Method, these_cases_interval
-from pairstats.sums import Units
+from pairstats.schema import is_score
+from pairstats.sums import Units, blank_note
 
 if TYPE_CHECKING:
     from pairstats.rows import Asked
@@ -48,8 +49,8 @@ def these_cases(asked: Asked, units: Units, column: int) -> dict[str, Any]:
         alternative=asked.alternative,
     )  # fmt: skip
     blank = int(units.n_blank[chosen, column].sum())
-    notes = [_conditional(n_cases, replies)]
-    notes += [f"{blank} without an answer are counted"] if blank else []
+    scored = any(is_score(name) for name in asked.estimand.columns)
+    notes = [_conditional(n_cases, replies), *blank_note(blank, scored)]
     return {
         "estimate": found.estimate, "std_error": found.std_error, "conf_low": found.low,
         "conf_high": found.high, "method": found.method, "n_families": n_cases,

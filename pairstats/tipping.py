@@ -53,7 +53,8 @@ def tipping_point(
         return None, ""
     room = room_of(judged)
     directions = {
-        "superior": (1,), "noninferior": (1,), "rises": (1,), "inferior": (-1,), "falls": (-1,),
+        "superior": (1,), "noninferior": (1,), "rises": (1,), "higher": (1,), "inferior": (-1,), "falls": (-1,),
+        "lower": (-1,),
         "equivalent": (1, -1),
     }[verdict]  # fmt: skip
     found = [

@@ -9,6 +9,7 @@ import numpy as np
 
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
+from pairstats.estimands.base import better_side
 from pairstats.infer import Comparisons, asked_for
 from pairstats.intervals import FamilyInterval, IntervalKind, Totals
 from pairstats.numeric.mover import mover_difference
@@ -75,7 +76,7 @@ def _compare(
     (one, lost_one), (two, lost_two) = first, second
     label = f"{asked.estimand.name} - {other.name}"
     labels = {"contrast": label, **dict(zip(asked.panel.cells, cell, strict=True))}
-    combined = Combined(labels, (), np.zeros(0))
+    combined = Combined(labels, (), np.zeros(0), better=better_side(asked.estimand))
     families = (len(one.num), len(two.num))
     row: dict[str, Any] = {
         **labels, **asked.described(), "null": 0.0, "n_families": min(families),

@@ -20,12 +20,15 @@ from pairstats.rows import joined
 
 CLAIMS = ("difference", "superiority", "noninferiority", "equivalence")
 VERDICTS = (
-    "superior", "inferior", "rises", "falls", "noninferior", "equivalent", "inconclusive", "not estimable"
+    "superior", "inferior", "higher", "lower", "rises", "falls", "noninferior", "equivalent", "inconclusive",
+    "not estimable",
 )  # fmt: skip
 OF_SLOPE = {"superior": "rises", "inferior": "falls"}
 """A slope has no better side; it has a direction."""
-UPWARDS = ("superior", "rises")
-DOWNWARDS = ("inferior", "falls")
+OF_MEASURE = {"superior": "higher", "inferior": "lower"}
+"""Neither has a measurement; of a flip rate or a Brier score the lower one is better, and is called lower."""
+UPWARDS = ("superior", "rises", "higher")
+DOWNWARDS = ("inferior", "falls", "lower")
 MULTIPLICITY = ("holm", "hochberg", "bonferroni", "fixed-sequence", "gatekeeping", "max-t", "none")
 POWER = 0.8
 
@@ -176,6 +179,13 @@ def _max_t(compared: Sequence[Compared], claims: Sequence[Claim]) -> np.ndarray:
     return np.asarray(max_t(table, alternative=str(sides.pop())).p_adjusted)
 
 
+def side_note(kind: str, better: str) -> str:
+    """Say whom a claim of non-inferiority is about where the lower value is the better one."""
+    if kind != "noninferiority" or better != "lower":
+        return ""
+    return "the lower value is the better one: non-inferiority here says that the second side is no worse"
+
+
 def claim_p(compared: Compared, claim: Claim) -> float | None:
     """p-value of a claim against its null; None where there is nothing to judge.
 
@@ -259,13 +269,15 @@ def _judged(
     if claim.by_margin:
         row |= _deciding_limits(each, claim, alpha)
     verdict, why = _verdict(row, claim, p_adjusted, each.totals, minimum)
-    verdict = OF_SLOPE.get(verdict, verdict) if each.combined.is_slope else verdict
+    if each.combined.is_slope or each.combined.better != "higher":
+        words = OF_SLOPE if each.combined.is_slope else OF_MEASURE
+        verdict = words.get(verdict, verdict)
     two = (
         f"margins {claim.margins[0]:g} below and {claim.margins[1]:g} above"
         if isinstance(claim.margin, tuple)
         else ""
     )
-    note = joined((row.get("note"), two, why))
+    note = joined((row.get("note"), two, side_note(claim.kind, each.combined.better), why))
     return Judged(replace(each, row={**row, "verdict": verdict, "note": note}), claim, alpha)
 
 
@@ -326,8 +338,9 @@ def _reached(row: dict[str, Any], claim: Claim) -> str:
 def could_decide(families: int, claim: Claim, bounds: tuple[float, float] | None = (-1.0, 1.0)) -> bool:
     """Whether a design with this many families can reach the claim at all.
 
-    For a difference: the smallest two-sided sign-flip p-value, :math:`2^{1-G}`, is at most alpha. For a
-    margin: the claim would be reached if no family differed.
+    For a difference: the smallest two-sided sign-flip p-value, :math:`2^{1-G}`, is at most alpha. For
+    equivalence: the claim would be reached if no family differed. For non-inferiority: it would if the first
+    side were right and the second wrong in every family.
 
     Examples
     --------
@@ -340,15 +353,34 @@ def could_decide(families: int, claim: Claim, bounds: tuple[float, float] | None
         return 2.0 ** (1 - families) <= claim.alpha
     if bounds is None:
         return True
-    none = Totals(np.zeros(families), np.ones(families), bounds)
-    return margin_p(none, claim) <= claim.alpha
+    clearest = bounds[1] if claim.kind == "noninferiority" else 0.0
+    return _decides(families, claim, clearest, bounds)
+
+
+def decides_equal(families: int, claim: Claim) -> bool:
+    """Whether a claim against a margin is reached where no family differs.
+
+    Examples
+    --------
+    >>> decides_equal(60, Claim("noninferiority", 0.05)), decides_equal(72, Claim("noninferiority", 0.05))
+    (False, True)
+    """
+    return families > 0 and _decides(families, claim, 0.0, (-1.0, 1.0))
+
+
+def _decides(families: int, claim: Claim, difference: float, bounds: tuple[float, float]) -> bool:
+    alike = Totals(np.full(families, difference), np.ones(families), bounds)
+    return margin_p(alike, claim) <= claim.alpha
 
 
 def detectable(row: dict[str, Any], claim: Claim, alpha: float) -> float | None:
     r"""Smallest difference that would be found with 80 % power at this spread and number of families.
 
-    :math:`(z_{1-\alpha/2} + z_{.8})\,SE`, and at least the smallest difference of 0/1 families that the exact
-    test can find, :math:`\lceil 1 - \log_2 \alpha \rceil / G`.
+    :math:`(z_{1-\alpha/2} + z_{.8})\,SE`. The exact test of a difference needs :math:`k = \lceil 1 - \log_2
+    \alpha \rceil` families that differ: it is at least the share of differing 0/1 families with which so many
+    are met with 80 % probability, :math:`P(\mathrm{Bin}(G, d) \ge k) = .8`. Where a margin decides, it is at
+    least the family-CP limit of G families that do not differ, :math:`1 - \alpha'^{1/G}` with the error of one
+    side.
     """
     families, error = row.get("n_families") or 0, row.get("std_error")
     if error is None or not families or math.isnan(error):
@@ -357,7 +389,12 @@ def detectable(row: dict[str, Any], claim: Claim, alpha: float) -> float | None:
     normal = float(special.ndtri(1 - tail) + special.ndtri(POWER)) * float(error)
     if row.get("population") == "these_cases":
         return normal
-    return max(normal, min(1.0, math.ceil(1 - math.log2(alpha)) / families))
+    if claim.by_margin:
+        return max(normal, 1 - tail ** (1 / families))
+    needed = math.ceil(1 - math.log2(alpha))
+    if needed > families:
+        return 1.0
+    return max(normal, float(special.betaincinv(needed, families - needed + 1, POWER)))
 
 
 def room_of(judged: Judged) -> Callable[[Totals], float]:

@@ -105,6 +105,10 @@ def findings(
 
 def in_parts(estimates: Estimates, *, labels: Labels | None = None, alpha: float = ALPHA) -> list[Finding]:
     """Say what was found about cells, then about comparisons; see `findings`."""
+    if not isinstance(estimates, Estimates):
+        raise PairstatsError(
+            f"`findings` needs Estimates, as estimate() and contrast() give, but got {type(estimates).__name__}."
+        )
     said: list[Finding] = []
     single, paired = cells_of(estimates), contrasts_of(estimates)
     for name, rows in by_estimand(single):

@@ -157,7 +157,7 @@ def test_check_reports_all_faults_of_records(tmp_path: Path, capsys: pytest.Capt
     assert status == 1
     assert "'status' must be one of" in out
     assert "'score' must lie in [0, 1]" in out
-    assert "1 keys occur more than once" in out
+    assert "1 key occurs more than once" in out
     status, out, _ = run(capsys, "check", broken, "--json")
     assert len(json.loads(out)["findings"]) == 3
 

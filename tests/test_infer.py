@@ -225,7 +225,7 @@ def test_only_common_units_are_compared_and_the_lost_are_counted() -> None:
     found = pair(two(["11", "1-", "10", "11"], ["10", "00", "-1", "00"]))
     assert found["n_units"] == 6
     assert found["n_missing"] == 2
-    assert "1 units only the first answered, 1 only the second" in found["note"]
+    assert "1 unit only the first answered, 1 only the second" in found["note"]
     assert found["estimate"] == pytest.approx((5 - 2) / 6)
     assert found["bound_low"] <= found["estimate"] <= found["bound_high"]
     # First: 6 right of 7 answered of 8; second: 2 right of 7. Worst: 6/8 - 3/8; best: 7/8 - 2/8.
@@ -482,3 +482,19 @@ def test_shares_compared_by_monte_carlo_are_exactly_antisymmetric(seed: int) -> 
     ]
     assert one_sided[0]["p_value"] == one_sided[1]["p_value"]
     assert one_sided[0]["conf_high"] == -one_sided[1]["conf_low"]
+
+
+@pytest.mark.parametrize("cells", ["model", ()])
+def test_replies_that_nobody_scored_are_not_wrong(cells) -> None:
+    """One refusal among unscored answers is no accuracy of 0."""
+    rows = pd.DataFrame(
+        {"family": list("abcd"), "item": list("abcd"), "model": "m", "score": np.nan,
+         "status": ["refused", "answered", "answered", "answered"]}
+    )  # fmt: skip
+    for ask in (ps.estimate, lambda p, e: ps.contrast(p, e, ps.Pairwise("item"))):
+        with pytest.raises(ps.PairstatsError, match=r"None of the 3 answered replies of .* has a 'score'"):
+            ask(ps.Panel(rows, cells=cells), ps.Mean("score"))
+    lenient = ps.estimate(ps.Panel(rows, cells=cells, no_answer="missing"), ps.Mean("score")).frame
+    assert "no results" in lenient["note"].item()
+    scored = rows.assign(score=[np.nan, 1.0, np.nan, np.nan])
+    assert ps.estimate(ps.Panel(scored, cells=cells), ps.Mean("score")).frame["estimate"].item() == 0.5

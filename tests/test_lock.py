@@ -67,6 +67,8 @@ def test_a_lock_that_holds_registers_its_rows(study: Path, tmp_path: Path) -> No
     assert {"pairstats", "python", "numpy", "scipy"} <= set(lock.packages)
     results = run_protocol(study, tmp_path / "out", report=False)
     assert all(registered(results))
+    assert results.provenance["records_when_frozen"] == 2
+    assert "2 record files lay there when the protocol was frozen" in parts.header(results).text
     verdicts = results.contrasts.frame[["claim", "verdict"]].values.tolist()
     assert verdicts == [["superiority", "superior"], ["noninferiority", "noninferior"]]
     assert (tmp_path / "out" / "protocol.lock").read_bytes() == lock_path(study).read_bytes()
@@ -150,7 +152,7 @@ def test_what_the_design_cannot_decide_is_said_before_the_data(
     assert cli.main(["freeze", str(study)]) == 1
     said = capsys.readouterr().out
     assert "contrast C1: 5 families cannot support a claim of superiority: not estimable" in said
-    assert "contrast C2: 5 families cannot support a claim of noninferiority" in said
+    assert "contrast C2: 5 families establish noninferiority only where the first side is ahead" in said
 
 
 def test_check_tells_the_state(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

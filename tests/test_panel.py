@@ -118,6 +118,35 @@ def test_faults_are_refused_with_all_reasons() -> None:
     assert "2 keys occur more than once, the first family='f2'" in caught.value.findings[2]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_faults_are_told_in_plain_values_and_say_what_to_do(engine: str) -> None:
+    two = pd.DataFrame({"family": "f", "item": "q", "model": [None, None], "score": [45.0, 90.0]})
+    with pytest.raises(SchemaError) as caught:
+        Panel(ENGINES[engine](two.astype({"model": "string"})))
+    score, key = caught.value.findings
+    remedy = "divide percent by 100, or declare score_range=(0, 100)"
+    assert score == f"'score' must lie in [0, 1], but does not in 2 rows: {remedy}"
+    assert "1 key occurs more than once, the first family='f', item='q'" in key
+    assert "model=None" in key
+    assert "repeat=0;" in key
+
+
+def test_what_is_no_percent_is_not_told_to_be_divided() -> None:
+    rows = frame().assign(score=-2.0, confidence=lambda t: t["confidence"] * 3)
+    with pytest.raises(SchemaError) as caught:
+        Panel(rows)
+    score, confidence = caught.value.findings
+    assert score.endswith(": declare score_range=(low, high)")
+    assert "score_range" not in confidence
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_families_that_are_all_null_are_refused(engine: str) -> None:
+    rows = frame().assign(family=pd.Series([None] * 24, dtype="string"))
+    with pytest.raises(SchemaError, match="'family' must name the family of every row, but is null in all"):
+        Panel(ENGINES[engine](rows))
+
+
 def test_absent_columns_are_named_with_those_there_are() -> None:
     with pytest.raises(SchemaError, match=r"no column 'family'; they have 'item', 'model'"):
         Panel(pd.DataFrame({"item": ["a"], "model": ["m"]}))
@@ -146,6 +175,7 @@ def test_what_is_no_frame_is_refused() -> None:
 def test_reprs_escape_names() -> None:
     made = frame().assign(model=lambda t: t["model"].replace("a", "<b>a</b>"))
     assert "&lt;b&gt;a" in Panel(made)._repr_html_()
+    assert repr(Panel(frame().head(1))).startswith("Panel of 1 row: 1 family, 1 item, 1 cell by model")
     assert repr(Panel(frame())).startswith("Panel of 24 rows: 3 families, 3 items, 2 cells by model")
 
 

@@ -219,7 +219,7 @@ def test_a_source_that_names_no_record_tells_of_no_repeats(source: str) -> None:
 
 def test_keys_that_repeat_are_faults_of_the_format() -> None:
     rows = frame()
-    with pytest.raises(SchemaError, match="1 keys occur more than once"):
+    with pytest.raises(SchemaError, match="1 key occurs more than once"):
         ps.Records.from_frame(pd.concat([rows, rows.iloc[[4]]]))
 
 
@@ -257,6 +257,35 @@ def test_constant_answer() -> None:
     assert "constant_answer" not in kinds(rows.assign(gold="A"))
     [flag] = ps.check_records(ps.Records.from_frame(rows.assign(gold=None))).flags
     assert flag.finding == "'b' answered 'A' in 79 of 80 decisions"
+
+
+def test_one_letter_whatever_option_stands_there() -> None:
+    rows = frame()
+    texts = ["red", "blue", "green", "black"]
+    rows["gold"] = rows["gold"].map(lambda letter: texts["ABCD".index(letter)])
+    rows["answer"] = [texts[(i // 2 + "ABCD".index(a)) % 4] for i, a in enumerate(rows["answer"])]
+    assert kinds(rows) == []
+    rows.loc[of(rows, "b"), "answer"] = [texts[i // 2 % 4] for i in range(2 * N)]
+    rows.loc[of(rows, "b"), "score"] = [float(i // 2 % 4 == 0) for i in range(2 * N)]
+    rows.loc[of(rows, "b"), "response"] = [f'{{"answer": "A", "confidence": {i}}}' for i in range(2 * N)]
+    rows.loc[rows.index[-1], "response"] = "no idea"
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.count, flag.of) == ("constant_answer", 79, 80)
+    assert "'b' named the letter 'A' in 79 of 80 decisions" in flag.finding
+    assert flag.finding.endswith("its mean score is 0.25")
+    rows.loc[rows.index[-9:], "response"] = '{"answer": "B"}'
+    assert "constant_answer" not in kinds(rows)
+    unknown = ps.check_records(ps.Records.from_frame(rows.drop(columns="response")))
+    assert any(what.startswith("constant letters") for what in unknown.not_checked)
+
+
+def test_one_letter_is_no_finding_where_the_key_stands_there_or_the_option_never_moves() -> None:
+    rows = frame(response="A", response_id=None, score=1.0)
+    rows.loc[rows.index[::9], "score"] = 0.0
+    rows["answer"] = [f"text {i // 2 % N}" for i in range(len(rows))]
+    assert "constant_answer" not in kinds(rows)
+    still = ps.check_records(ps.Records.from_frame(rows.assign(answer="yes", score=0.0)))
+    assert not any("letter" in flag.finding for flag in still.flags)
 
 
 def test_identical_answers_with_other_words() -> None:
@@ -378,6 +407,16 @@ def test_own_runs_answer_by_position() -> None:
         "all repeats of 'smollm2-2shot-t0' are the same text in 180 of 180 units" in f for f in findings
     )
     assert any("180 items of 180 were put to the models in different words" in each for each in findings)
+
+
+def test_own_runs_answer_by_position_where_options_are_mapped_to_texts() -> None:
+    records = ps.read_runs(
+        RAW / "inspect", model="eval.metadata.system", family="metadata.family_id", variant="metadata.variant",
+        answers=ps.AnswerFormat(), options="metadata.options",
+        confidence_scale={"smollm2-terse-t0": 1, "smollm2-2shot-t0": 100, "smollm2-2shot-t1": 100},
+    )  # fmt: skip
+    findings = [flag.finding for flag in ps.check_records(records).flags]
+    assert any("'smollm2-terse-t0' named the letter 'A' in 360 of 360 decisions" in f for f in findings)
 
 
 @needs_shared

@@ -57,7 +57,7 @@ def test_all_failures_are_reported_at_once_with_their_rows() -> None:
     assert "'score' must lie in [0, 1], but does not in row 2" in findings
     assert "'confidence' must lie in [0, 1], but does not in rows 2, 3" in findings
     assert "status 'error' or 'absent' must have no score, but has one in row 3" in findings
-    assert "1 keys occur more than once; the first, family='f', item='a'" in findings
+    assert "1 key occurs more than once; the first, family='f', item='a'" in findings
     assert "in rows 0, 1" in findings
     assert len(caught.value.findings) == 7
 

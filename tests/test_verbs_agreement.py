@@ -13,11 +13,14 @@ from pairstats import (
     Panel,
     agreement,
     answer_spread,
+    classes,
     control_flips,
     estimate,
     excess_flips,
+    flip_table,
     retest,
     review_curve,
+    silent_errors,
 )
 from pairstats.errors import PairingError, PairstatsError
 from pairstats.numeric import krippendorff_alpha
@@ -192,3 +195,66 @@ def test_order_of_rows_does_not_matter(verb):
     frame = records()
     shuffled = frame.sample(frac=1, random_state=3)
     pd.testing.assert_frame_equal(verb(Panel(frame)).frame, verb(Panel(shuffled)).frame)
+
+
+def unparsed(frame):
+    """Half of the wrong replies hold no answer, and those to one question failed."""
+    frame = frame.assign(status="answered")
+    wrong = frame.index[frame["score"] == 0]
+    frame.loc[wrong[::2], "status"] = "unparsed"
+    frame.loc[frame["family"] == "f1", "status"] = "error"
+    frame.loc[frame["status"] != "answered", ["answer", "score"]] = None
+    return frame
+
+
+@pytest.mark.parametrize("no_answer", ["wrong", "missing"])
+def test_every_verb_compares_scores_as_the_flip_rate_does(no_answer):
+    """A reply without an answer scores wrong, or is missing: against a wrong one it never is a flip."""
+    frame = unparsed(records(models=("m",), variants=("base", "moved"), repeats=1, families=60))
+    panel = Panel(frame, no_answer=no_answer)
+    rate = one(estimate(panel, FlipRate("score")))
+    wide = (
+        panel.rows().collect().to_pandas().pivot(index="family", columns="variant", values="score").dropna()
+    )
+    assert rate["estimate"] == pytest.approx((wide["base"] != wide["moved"]).mean())
+    if no_answer == "wrong":
+        assert len(wide) == 59
+        assert (
+            rate["note"] == f"{(frame['status'] == 'unparsed').sum()} without an answer are counted as wrong"
+        )
+    spread = one(answer_spread(panel, "score"), estimand="any_disagreement(2)")
+    assert spread["estimate"] == pytest.approx(rate["estimate"])
+    table = flip_table(panel, "score", reference="base").frame.set_index("estimand")["estimate"]
+    assert table[["right_to_wrong", "wrong_to_right"]].sum() == pytest.approx(rate["estimate"])
+    assert table["wrong_to_other"] == 0
+    errors = silent_errors(panel, "score").frame.set_index("estimand")["estimate"]
+    assert errors["silent_error"] == pytest.approx((wide[wide["base"] == wide["moved"]]["base"] == 0).mean())
+    for kind in ("fleiss", "gwet", "krippendorff"):
+        observed = one(agreement(panel, "score", kind=kind))["note"]
+        assert f"observed {1 - rate['estimate']:.3f}" in observed
+    runs = Panel(frame.assign(run=frame["variant"], variant="base"), no_answer=no_answer)
+    same = one(retest(runs, column="score"), estimand="same_answer")
+    assert same["estimate"] == pytest.approx(1 - rate["estimate"])
+    moves = classes(panel, "score", "variant", question="symmetry")
+    changed = round(rate["estimate"] * len(wide))
+    assert f"{changed} items change class" in one(moves, estimand="symmetry(score)")["note"]
+    curve = review_curve(panel, "score")
+    assert one(curve, estimand="risk", agreement=1.0)["estimate"] == pytest.approx(errors["silent_error"])
+
+
+@pytest.mark.parametrize("no_answer", ["wrong", "missing"])
+def test_flips_beyond_noise_compare_scores_as_the_flip_rate_does(no_answer):
+    frame = records(models=("m",), repeats=3, families=40).assign(status="answered")
+    blank = frame["repeat"] == 2  # in every presentation, so that they stay of one size when it is missing
+    frame.loc[blank, ["status", "answer", "score"]] = ["unparsed", None, None]
+    panel = Panel(frame, no_answer=no_answer)
+    found = excess_flips(panel, "score")
+    between = one(estimate(panel, FlipRate("score")))["estimate"]
+    assert one(found, estimand="flips_between")["estimate"] == pytest.approx(between)
+    wording = frame.assign(family=frame["family"] + frame["variant"], variant=frame["repeat"].astype(str))
+    within = one(estimate(Panel(wording, no_answer=no_answer), FlipRate("score")))["estimate"]
+    assert one(found, estimand="flips_within")["estimate"] == pytest.approx(within)
+    both = control_flips(panel, "moved", "asked", column="score").frame["note"].item()
+    for arm in ("moved", "asked"):
+        alone = one(estimate(panel, FlipRate("score", "base", ("base", arm))))["estimate"]
+        assert f"{alone:.3f}" in both

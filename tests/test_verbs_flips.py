@@ -47,6 +47,18 @@ def test_the_parts_of_the_table_that_flip_add_up_to_the_flip_rate(reference, rep
     assert len(table) == 14
 
 
+def test_a_table_without_a_reference_says_that_it_has_no_direction():
+    panel = Panel(records(models=("m",)))
+    said = "right_to_wrong equals wrong_to_right by construction without reference="
+    either = flip_table(panel).frame.set_index("estimand")
+    assert either["estimate"]["right_to_wrong"] == either["estimate"]["wrong_to_right"]
+    told = either["note"].str.contains(said)
+    assert told[told].index.tolist() == ["right_to_wrong", "wrong_to_right"]
+    directed = flip_table(panel, reference="base").frame.set_index("estimand")
+    assert directed["estimate"]["right_to_wrong"] != directed["estimate"]["wrong_to_right"]
+    assert not directed["note"].str.contains("by construction").any()
+
+
 def test_silent_errors_equal_counting_by_hand():
     frame = records(families=60, seed=2)
     found = silent_errors(Panel(frame), interval=FamilyInterval("cp")).where(model="m")

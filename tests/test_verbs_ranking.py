@@ -10,6 +10,7 @@ import pytest
 from statsmodels.stats.contingency_tables import SquareTable, cochrans_q
 
 from pairstats import (
+    Brier,
     Interaction,
     Mean,
     Pairwise,
@@ -87,6 +88,33 @@ def test_equal_models_share_all_ranks_and_missing_units_are_left_out_for_all():
     assert set(ranks["n_units"]) == {23}
     assert set(ranks["n_missing"]) == {1}
     assert omnibus(Panel(frame), Mean("score")).frame["p_value"].tolist() == [1]
+
+
+def test_notes_of_a_rank_are_about_the_level_of_their_row():
+    frame = records(items=1).assign(status="answered", confidence=0.5)
+    for model, status, families in (("b", "unparsed", ["f01", "f02"]), ("c", "error", ["f03"])):
+        hit = (frame["model"] == model) & frame["family"].isin(families)
+        frame.loc[hit, ["status", "score"]] = [status, None]
+    values = rank(Panel(frame), Mean("score")).where(estimand="accuracy").frame.set_index("model")
+    out = "1 unit left out at every level, {} of them missing here"
+    assert values["note"]["a"] == values["note"]["d"] == out.format(0)
+    assert values["note"]["b"] == f"{out.format(0)}; 2 without an answer are counted as wrong"
+    assert values["note"]["c"] == out.format(1)
+    briers = rank(Panel(frame), Brier()).where(estimand="brier").frame.set_index("model")
+    assert briers["note"].tolist() == values.loc[briers.index, "note"].tolist()
+    without = rank(Panel(frame, no_answer="missing"), Mean("score")).where(estimand="accuracy").frame
+    assert not without["note"].str.contains("counted").any()
+    assert (
+        without.set_index("model")["note"]["b"] == "3 units left out at every level, 2 of them missing here"
+    )
+    together = "2 without an answer are counted as wrong, all levels together"
+    assert together in omnibus(Panel(frame), Mean("score")).frame["note"].item()
+    assert (
+        simultaneous(Panel(frame), Mean("score"), Pairwise("model"))
+        .frame["note"]
+        .str.contains(together)
+        .all()
+    )
 
 
 def test_strata_are_ranked_apart_and_one_level_is_refused():

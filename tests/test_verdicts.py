@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import pairstats as ps
 from pairstats.infer import compared
@@ -151,17 +152,22 @@ def test_a_gate_opens_only_when_everything_before_it_succeeded() -> None:
 
 
 def test_every_verdict_carries_a_detectable_difference() -> None:
-    found = judge([made([1] * 3 + [-1] * 3 + [0] * 34)], [Claim()])[0].compared.row
+    found = judge([made([1] * 6 + [-1] * 6 + [0] * 28)], [Claim()])[0].compared.row
     se = found["std_error"]
     assert found["mdd"] == pytest.approx((1.959964 + 0.841621) * se, abs=1e-5)
     flat = judge([made([0.0] * 40)], [Claim()])[0].compared.row
-    assert flat["mdd"] == pytest.approx(6 / 40), "six families must differ for an exact p of .05"
+    assert binom.sf(5, 40, flat["mdd"]) == pytest.approx(0.8), "six of 40 families must differ for a p of .05"
+    margin = judge([made([0.0] * 40)], [Claim("equivalence", 0.2)])[0].compared.row
+    assert margin["mdd"] == pytest.approx(1 - 0.05 ** (1 / 40)), (
+        "limits and a margin decide, no sign-flip test"
+    )
 
 
 @pytest.mark.parametrize(
     ("families", "claim", "can"),
     [(5, Claim(), False), (6, Claim(), True), (0, Claim(), False), (35, Claim("equivalence", 0.1), True),
-     (20, Claim("equivalence", 0.1), False)],
+     (20, Claim("equivalence", 0.1), False), (20, Claim("noninferiority", 0.1), True),
+     (3, Claim("noninferiority", 0.1), False)],
 )  # fmt: skip
 def test_what_a_design_can_decide(families: int, claim: Claim, can: bool) -> None:
     assert could_decide(families, claim) == can
@@ -297,3 +303,32 @@ def test_a_loss_beyond_the_margin_has_a_tipping_point_of_its_own() -> None:
 def test_a_level_is_not_compared_with_itself() -> None:
     with pytest.raises(PairstatsError, match="compared with itself"):
         ps.contrast(panel("10", "01"), ps.Mean(), ps.Versus("model", "a", "a"))
+
+
+def test_a_lower_flip_rate_is_lower_and_not_inferior() -> None:
+    """Of flips and Brier scores the lower value is the better one; a measurement has no better side."""
+    rows = pd.DataFrame(
+        [
+            {"family": f"f{f:02}", "item": f"q{f}", "variant": v, "model": m, "tokens": 5.0 + 3 * (m == "b"),
+             "answer": "x" if m == "a" or v == "base" else "y", "score": 1.0 if m == "b" else 0.0}
+            for f in range(12) for v in ("base", "new") for m in "ab"
+        ]
+    )  # fmt: skip
+    panel = ps.Panel(rows)
+    asked = {
+        "flips": (ps.FlipRate("answer"), "higher"), "score": (ps.Mean("score"), "superior"),
+        "tokens": (ps.Mean("tokens", bounds=(0, 10)), "higher"),
+    }  # fmt: skip
+    for estimand, verdict in asked.values():
+        found = compared(panel, estimand, ps.Versus("model", "a")).compared
+        [judged] = judge(found, [Claim()])
+        assert judged.compared.row["verdict"] == verdict
+    flips = compared(panel, ps.FlipRate("answer"), ps.Versus("model", "a")).compared
+    told = "second side is no worse"
+    [judged] = judge(flips, [Claim("noninferiority", 0.05)])
+    assert (judged.compared.row["verdict"], told in judged.compared.row["note"]) == ("noninferior", True)
+    for estimand, said in ((ps.FlipRate("answer"), True), (ps.Mean("score"), False)):
+        row = ps.margin_test(
+            panel, estimand, ps.Versus("model", "a"), claim="noninferiority", margin=0.05
+        ).frame
+        assert (told in row["note"].item()) == said

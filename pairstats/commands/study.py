@@ -68,6 +68,7 @@ def _verdict_status(results: Any) -> int:
 
 def freeze(given: argparse.Namespace) -> int:
     """Write the lock of a protocol."""
+    from pairstats.protocol import load_protocol
     from pairstats.protocol import lock as locks
 
     lock = locks.freeze(given.protocol, timestamp=given.timestamp)
@@ -85,6 +86,12 @@ def freeze(given: argparse.Namespace) -> int:
         f"{counted(len(lock.records), 'record file')} with checksums"
         + (f", commit {lock.git}" if lock.git else "")
     )
+    seen = len(locks.seen_when_frozen(load_protocol(given.protocol), lock))
+    if seen:
+        print(
+            f"{counted(seen, 'record file')} lay there already: the lock does not show that the protocol was "
+            "written before the data"
+        )
     for warning in lock.warnings:
         print(f"- {warning}")
     return FINDINGS if lock.warnings else OK

@@ -54,6 +54,11 @@ class Estimand(Protocol):
         ...
 
 
+def better_side(estimand: Estimand) -> str:
+    """Side of an estimand that is better, "higher" or "lower"; empty where it does not say."""
+    return str(getattr(estimand, "better", ""))
+
+
 def add_up(rows: Rows, keys: Sequence[str], **sums: nw.Expr) -> Rows:
     """Group rows and add up columns. Columns are made first and summed plainly, so that any engine can."""
     keys = list(dict.fromkeys(keys))

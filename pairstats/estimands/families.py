@@ -26,8 +26,9 @@ class FlipRate:
 
     All pairs of replies from different variants are compared, over all repeats, inside a family. The value
     is the mean over families of :math:`d_f / k_f` (differing pairs of all pairs), which for two copies is
-    the share of families that flip. A pair with an error is dropped and counted; two replies without an
-    answer are no flip; a reply without an answer against one with an answer is.
+    the share of families that flip. A pair with an error is dropped and counted. Where replies
+    without an answer count (``no_answer="wrong"``), they are one value of their own among answers, and wrong
+    among scores: against a wrong reply they are a flip of the answer, and none of the score.
 
     Parameters
     ----------
@@ -77,6 +78,11 @@ class FlipRate:
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    @property
+    def better(self) -> str:
+        """Side that is better."""
+        return "lower"
+
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return (*self.within, *(name for name in apart if name not in self.within))
 
@@ -97,7 +103,10 @@ class FlipRate:
         planned = self._pairs(valued, keys, "planned")
         compared = self._pairs(valued.filter(nw.col("is_valid")), keys, "valid")
         agreeing = self._agreeing(valued, keys)
+        counted = nw.col("is_valid") & nw.col("is_blank")
+        blank = add_up(valued, keys, n_blank=count(counted))
         joined = planned.join(compared, on=keys, how="left").join(agreeing, on=keys, how="left")
+        joined = joined.join(blank, on=keys, how="left")
         valid, agree = nw.col("pairs_valid").fill_null(0), nw.col("agree").fill_null(0)
         return joined.select(
             *(nw.col(key) for key in keys),
@@ -105,7 +114,7 @@ class FlipRate:
             as_number(valid).alias("den"),
             valid.alias("n_valid"),
             nw.col("pairs_planned").alias("n_planned"),
-            nw.col("n_blank").fill_null(0).alias("n_blank"),
+            (nw.col("n_blank").fill_null(0) * count(valid > 0)).alias("n_blank"),
         )
 
     def _valued(self, rows: Rows) -> Rows:
@@ -128,7 +137,7 @@ class FlipRate:
         )
 
     def _agreeing(self, rows: Rows, keys: Sequence[str]) -> Rows:
-        """Pairs from different variants that give the same value, and those of them without an answer."""
+        """Pairs from different variants that give the same value."""
         valid = rows.filter(nw.col("is_valid"))
         cells = add_up(valid, [*keys, "value", "variant"], n=ONE)
         ref = count(self._is_reference()) * nw.col("n")
@@ -136,7 +145,7 @@ class FlipRate:
             cells, [*keys, "value"], total=nw.col("n"), squares=nw.col("n") * nw.col("n"), ref=ref
         )
         pairs = self._across("total", "squares", "ref")
-        return add_up(values, keys, agree=pairs, n_blank=pairs * count(nw.col("value") == _BLANK))
+        return add_up(values, keys, agree=pairs)
 
     def _is_reference(self) -> nw.Expr:
         return nw.col("variant") == nw.lit(self.reference or "")
@@ -208,6 +217,11 @@ class AllCorrect:
     @property
     def numbers(self) -> tuple[str, ...]:
         return self.columns
+
+    @property
+    def better(self) -> str:
+        """Side that is better."""
+        return "higher"
 
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(apart)

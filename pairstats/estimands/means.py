@@ -66,6 +66,11 @@ class Mean:
     def numbers(self) -> tuple[str, ...]:
         return self.columns
 
+    @property
+    def better(self) -> str:
+        """Side that is better: a score is, a measurement has none."""
+        return "higher" if is_score(self.column) else ""
+
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)
 
@@ -120,6 +125,11 @@ class Brier:
     @property
     def numbers(self) -> tuple[str, ...]:
         return self.columns
+
+    @property
+    def better(self) -> str:
+        """Side that is better."""
+        return "lower"
 
     def unit(self, unit: Sequence[str], apart: Sequence[str]) -> tuple[str, ...]:
         return tuple(unit)

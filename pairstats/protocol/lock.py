@@ -21,7 +21,7 @@ from pairstats.protocol.build import build_claim
 from pairstats.protocol.meaning import meaning_diff
 from pairstats.protocol.parse import digest_of, load_protocol
 from pairstats.protocol.values import Protocol
-from pairstats.verdicts import could_decide
+from pairstats.verdicts import could_decide, decides_equal
 
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "narwhals")
 MUST_BE_WRITTEN = ("missing", "no_answer")
@@ -163,6 +163,18 @@ def checksums(protocol: Protocol) -> dict[str, str]:
     return digests
 
 
+def seen_when_frozen(protocol: Protocol, lock: Lock) -> list[str]:
+    """Record files that were there when the protocol was frozen: it may have been written after them."""
+    folder = protocol.path.parent
+    files = {
+        _relative(file, folder)
+        for source in protocol.sources
+        for pattern in _listed(source.path)
+        for file in _files(folder, pattern)
+    }
+    return sorted(files & lock.records.keys())
+
+
 def scripts_of(protocol: Protocol) -> list[str]:
     """Python files that a protocol names, by path from its folder."""
     return [rule.file for rule in (protocol.scorer, protocol.script) if rule is not None]
@@ -175,11 +187,19 @@ def foreseeable(protocol: Protocol) -> list[str]:
         return ["the planned number of families is not declared (design.expect.families)"]
     if protocol.design.population == "these_cases":
         return []  # repeats are exchanged within each case: what they can show depends on the replies
-    return [
-        f"contrast {rule.name}: {counted(planned, 'family')} cannot support a claim of {rule.claim}: not estimable"
-        for rule in protocol.contrasts
-        if not could_decide(planned, build_claim(rule))
-    ]
+    found, families = [], counted(planned, "family")
+    for rule in protocol.contrasts:
+        claim = build_claim(rule)
+        if not could_decide(planned, claim):
+            found.append(
+                f"contrast {rule.name}: {families} cannot support a claim of {rule.claim}: not estimable"
+            )
+        elif claim.by_margin and not decides_equal(planned, claim):
+            found.append(
+                f"contrast {rule.name}: {families} establish {rule.claim} only where the first side is ahead, "
+                "not where there is no difference"
+            )
+    return found
 
 
 def _as_json(content: Mapping[str, Any]) -> dict[str, Any]:

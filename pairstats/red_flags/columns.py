@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
+from pairstats import schema
+from pairstats.answers import AnswerFormat
 from pairstats.errors import counted
 from pairstats.records.notes import TWO_SCALES
 from pairstats.red_flags.found import MIN_COMMON, Check, Flag, LackingError, Rows, codes, first_of
@@ -41,6 +44,50 @@ def constant_answers(rows: Rows) -> Iterator[Flag]:
                 f"{name} answered {_short(times.index[0])} in {most} of "
                 f"{counted(n, 'decision')}{told}", most, n,
             )  # fmt: skip
+
+
+def constant_letters(rows: Rows) -> Iterator[Flag]:
+    """Find who names nearly always the same letter, where the canonical answers are option texts.
+
+    The letter is read from the reply as `AnswerFormat` reads it without options. Who is nearly always right is
+    not flagged: the key may stand at that letter.
+    """
+    answered = rows.answered[rows.answered["answer"].notna()]
+    if not len(answered) or bool((answered["answer"].str.len() == 1).all()):
+        return  # the answers are letters: `constant_answers` has looked at them
+    if not rows.has("response"):
+        raise LackingError(
+            "constant letters: answers are texts, and there are no replies to read the letter from"
+        )
+    low, high = rows.score_range
+    for subject, part in answered.groupby("subject_"):
+        n = len(part)
+        same = part["answer"].value_counts().iloc[0] >= CONSTANT * n
+        if same or part["item"].nunique() < MIN_COMMON:
+            continue
+        letter, times = _letter(part["response"])
+        score = (part["score"].mean() - low) / (high - low)
+        if times >= CONSTANT * n and not score >= VARIED:
+            told = "" if pd.isna(score) else f"; its mean score is {part['score'].mean():.2f}"
+            yield Flag(
+                "constant_answer", False,
+                f"{rows.names[int(str(subject))]} named the letter {letter!r} in {times} of "
+                f"{counted(n, 'decision')}, whatever option stood there{told}", times, n,
+            )  # fmt: skip
+
+
+def _letter(replies: pd.Series) -> tuple[str, int]:
+    """Most frequent letter and how often it is named; ("", 0) as soon as none can be named nearly always."""
+    letters: Counter[str] = Counter()
+    seen = 0
+    for reply, times in replies.value_counts().items():
+        parsed = AnswerFormat().parse(str(reply))
+        seen += times
+        if parsed.status == schema.ANSWERED and parsed.answer is not None:
+            letters[parsed.answer] += times
+        if seen - max(letters.values(), default=0) > (1 - CONSTANT) * len(replies):
+            return "", 0
+    return letters.most_common(1)[0] if letters else ("", 0)
 
 
 def identical_answers(rows: Rows) -> Iterator[Flag]:
@@ -180,5 +227,5 @@ def _short(text: str) -> str:
 
 
 COLUMN_CHECKS: tuple[Check, ...] = (
-    constant_answers, identical_answers, cached_repeats, two_scales, two_splits, prompts, keys,
+    constant_answers, constant_letters, identical_answers, cached_repeats, two_scales, two_splits, prompts, keys,
 )  # fmt: skip

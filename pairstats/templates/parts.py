@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pairstats.errors import PairstatsError
+from pairstats.errors import PairstatsError, counted
 from pairstats.result import Estimates, number, p_text
 from pairstats.shown import (
     Scale,
@@ -104,6 +104,11 @@ def header(results: Results) -> Html:
         parts.append(f'<p class="question">{escaped(question)}</p>')
     if results.provenance.get("registered") is False:
         parts.append("<p>Nothing here was registered in advance: read it as exploratory.</p>")
+    elif seen := results.provenance.get("records_when_frozen"):
+        parts.append(
+            f"<p>{counted(seen, 'record file')} lay there when the protocol was frozen: the lock does not show "
+            "that it was written before the data.</p>"
+        )
     return Html("".join(parts))
 
 

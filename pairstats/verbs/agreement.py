@@ -16,7 +16,7 @@ from pairstats.numeric.retest import retest_agreement
 from pairstats.numeric.selective import review_curve as review_points
 from pairstats.panel import Panel
 from pairstats.result import Estimates
-from pairstats.verbs.questions import NO_ANSWER, ONE_QUESTION, Copies, copies_by_cell
+from pairstats.verbs.questions import NO_ANSWER, ONE_QUESTION, Copies, compared, copies_by_cell
 from pairstats.verbs.replies import (
     noted,
     number,
@@ -215,9 +215,7 @@ def _two_levels(panel: Panel, factor: str, first: Any, second: Any) -> tuple[Any
 
 def _with_answers(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Add the answer of every reply as "given"; None where it is missing."""
-    answers = frame[column].astype(object).where(~frame["is_blank"].astype(bool), NO_ANSWER)
-    counted = frame["is_counted"].astype(bool) & answers.notna()
-    return frame.assign(given=answers.where(counted, None))
+    return frame.assign(given=compared(frame, column))
 
 
 def _retest_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from pairstats.result import Estimates
 from pairstats.rows import Asked, families_only, joined, numbers
 from pairstats.verbs.questions import Copies, copies_by_cell
 from pairstats.verbs.replies import provenance
+
+DIRECTED = ("right_to_wrong", "wrong_to_right")
+NO_DIRECTION = "right_to_wrong equals wrong_to_right by construction without reference="
 
 Parts = dict[str, tuple[np.ndarray, np.ndarray]]
 
@@ -45,7 +48,8 @@ def flip_table(
     score : str, default "score"
         0 or 1: whether a reply is right.
     reference : str, optional
-        Compare every other variant with this one, in this order; left out, both orders of each pair count.
+        Compare every other variant with this one, in this order; left out, both orders of each pair count, so
+        that ``right_to_wrong`` equals ``wrong_to_right`` by construction and has no direction.
     within : sequence of str, default ()
         Columns that tell the questions of one family apart.
     interval : FamilyInterval, Bootstrap, CR2 or str, optional
@@ -89,7 +93,8 @@ def flip_table(
         codes = family_codes(copies.families, len(copies.families))
         mean = _family_means(found.per_family, found.pairs, codes)
         shared = {"n_units": found.n_families, "n_missing": found.n_missing_pairs}
-        rows += _rows(asked, copies, transition_totals(mean), shared)
+        either = dict.fromkeys(DIRECTED, NO_DIRECTION) if reference is None else {}
+        rows += _rows(asked, copies, transition_totals(mean), shared, either)
     return Estimates.from_rows(rows, factors=panel.cells, provenance=_settings(asked))
 
 
@@ -151,7 +156,8 @@ def silent_errors(
             for name, (top, below) in error_totals(marks).items()
         }
         shared = {"n_units": len(used), "n_missing": marks.n_missing}
-        rows += _rows(asked, copies, parts, shared, [_number_of_copies(marks.copies)])
+        copied = dict.fromkeys(parts, _number_of_copies(marks.copies))
+        rows += _rows(asked, copies, parts, shared, copied)
     return Estimates.from_rows(rows, factors=panel.cells, provenance=_settings(asked))
 
 
@@ -172,19 +178,19 @@ def _family_means(per_question: np.ndarray, pairs: np.ndarray, codes: np.ndarray
 
 
 def _rows(
-    asked: Asked, copies: Copies, parts: Parts, shared: dict[str, int], notes: Sequence[str] = ()
+    asked: Asked, copies: Copies, parts: Parts, shared: dict[str, int], beside: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """Rows of one cell; a share without a denominator keeps its row and says why."""
-    blank = [f"{copies.n_blank} without an answer are counted"] if copies.n_blank else []
+    """Rows of one cell, a note beside some; a share without a denominator keeps its row and says why."""
     for name, (top, below) in parts.items():
         row = {**copies.cell, **asked.described(), "estimand": name, **shared}
         used = below > 0
+        notes = [beside.get(name, ""), *copies.notes]
         if used.any():
             totals = Totals(top[used], below[used], (0.0, 1.0))
-            yield row | numbers(asked, totals, [*notes, *blank])
+            yield row | numbers(asked, totals, notes)
         else:
             why = "no results: no family is in the denominator"
-            yield row | {"n_families": 0, "note": joined([why, *notes, *blank])}
+            yield row | {"n_families": 0, "note": joined([why, *notes])}
 
 
 def _number_of_copies(copies: np.ndarray) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand, Mean
+from pairstats.estimands.base import better_side
 from pairstats.infer import asked_for, compared
 from pairstats.numeric.checks import EstimateInterval
 from pairstats.numeric.clustered_odds import clustered_odds_ratio
@@ -30,8 +31,11 @@ from pairstats.panel import Panel
 from pairstats.result import Estimates
 from pairstats.rows import Asked, families_only, joined
 from pairstats.verbs.replies import noted, number, provenance
+from pairstats.verdicts import side_note
 
 CLUSTERED = ("obuchowski", "durkalski", "yang", "eliasziw-donner")
+VAIN_AT_ALL = "this many families could not have established the claim"
+VAIN = {"noninferiority": "had no family differed, this many could not have established the claim"}
 ESTABLISHED = {"superiority": "superior", "noninferiority": "noninferior", "equivalence": "equivalent"}
 
 
@@ -217,6 +221,7 @@ def margin_test(
     if isinstance(comparison, Trend):
         raise PairstatsError("A claim against a margin is for two sides, not for a Trend. Use contrast().")
     families_only(panel, "A claim against a margin")
+    preferred = better_side(estimand)
     found = compared(panel, estimand, comparison)
     rows: list[dict[str, Any]] = []
     for one in found.compared:
@@ -235,20 +240,21 @@ def margin_test(
             one.totals.means, claim=claim, margin=margin, sizes=one.totals.den, method=method, alpha=alpha,
             bounds=bounds,
         )  # fmt: skip
-        vain = [] if test.attainable else ["this many families could not have established the claim"]
+        vain = [VAIN.get(claim, VAIN_AT_ALL)] if not (test.attainable or test.established) else []
         worse, better = test.margin
         null, held = {
             "superiority": (0.0, []),
             "noninferiority": (worse, [f"one-sided p of {worse:g} or worse"]),
             "equivalence": (None, [f"p of two one-sided tests against {worse:g} and {better:g}"]),
         }[claim]
+        shown = "higher" if claim == "superiority" and preferred != "higher" else ESTABLISHED[claim]
         columns = {
             "estimate": test.estimate, "conf_low": test.low, "conf_high": test.high,
             "conf_level": test.confidence_level, "statistic": test.statistic, "p_value": test.p_value,
-            "method": test.method, "verdict": ESTABLISHED[claim] if test.established else "inconclusive",
+            "method": test.method, "verdict": shown if test.established else "inconclusive",
             "null": null,
         }  # fmt: skip
-        row["note"] = joined([*vain, *held, row["note"]])
+        row["note"] = joined([*vain, *held, side_note(claim, preferred), row["note"]])
         rows.append(row | columns)
     settings = provenance(panel, claim=claim, margin=margin, method=method)
     return Estimates.from_rows(rows, factors=found.factors, provenance=settings)

@@ -6,7 +6,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from pairstats.panel import Panel
+from pairstats.schema import is_score
+from pairstats.sums import blank_note
 from pairstats.verbs.replies import refuse_several, replies_by_cell
 
 NO_ANSWER = "\0no answer"
@@ -27,6 +31,8 @@ class Copies:
         Answer, score and variant of each copy; None where it is missing.
     n_blank : int
         Replies without an answer that count.
+    scored : bool
+        Whether a score is read, so that these replies count as wrong.
     """
 
     cell: dict[str, Any]
@@ -35,6 +41,7 @@ class Copies:
     correct: list[list[float | None]]
     variants: list[list[Hashable]]
     n_blank: int
+    scored: bool
 
     def presentations(self) -> list[list[list[Hashable]]]:
         """Answers as questions x variants x repeats."""
@@ -49,7 +56,7 @@ class Copies:
     @property
     def notes(self) -> list[str]:
         """What must be said beside every number of these copies."""
-        return [f"{self.n_blank} without an answer are counted"] if self.n_blank else []
+        return blank_note(self.n_blank, self.scored)
 
 
 TELL_APART = (
@@ -95,9 +102,9 @@ def copies_by_cell(
             "Copies are answers to one question", remedy,
         )  # fmt: skip
         frame = frame.sort_values([*question, "variant", "repeat"], kind="stable")
-        answers = frame[column].astype(object).where(~frame["is_blank"].astype(bool), NO_ANSWER)
-        answers = answers.where(frame["is_counted"].astype(bool) & answers.notna(), None)
-        frame = frame.assign(answer_=answers, score_=frame[score].astype(float) if score else None)
+        frame = frame.assign(
+            answer_=compared(frame, column), score_=frame[score].astype(float) if score else None
+        )
         groups = list(frame.groupby(question, sort=True, dropna=False))
         yield Copies(
             cell=replies.labels,
@@ -106,4 +113,19 @@ def copies_by_cell(
             correct=[group["score_"].tolist() for _, group in groups],
             variants=[group["variant"].tolist() for _, group in groups],
             n_blank=int((frame["is_blank"] & frame["is_counted"]).sum()),
+            scored=score is not None or is_score(column),
         )
+
+
+def compared(frame: pd.DataFrame, column: str) -> pd.Series:
+    """What each reply is compared by, as in `FlipRate`; None where it is missing.
+
+    A score has followed the panel's rule already: a reply without an answer is wrong or missing there. In any
+    other column all replies without an answer are one value of their own.
+    """
+    given = frame[column]
+    if is_score(column):
+        values = given.astype(float).round(9).astype(object)
+    else:
+        values = given.astype(object).where(~frame["is_blank"].astype(bool), NO_ANSWER)
+    return values.where(frame["is_counted"].astype(bool) & values.notna(), None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pairstats.errors import PairstatsError
+from pairstats.errors import PairstatsError, counted
 from pairstats.estimands import Estimand
 from pairstats.infer import asked_for
 from pairstats.numeric.cochran import cochran_q
@@ -31,6 +31,10 @@ class _Stratum:
     sums: FamilySums
     row: dict[str, Any]
     notes: list[str]
+    own: tuple[list[str], ...]
+    """Notes on each level alone."""
+    together: list[str]
+    """Notes on all levels together."""
 
     @property
     def means(self) -> np.ndarray:
@@ -71,7 +75,8 @@ def rank(
         Two rows a level, best value first: the value, with its family interval, and ``rank(...)``, whose
         limits are the best and worst rank (no point estimate) and whose ``note`` gives its group letters and
         the levels that it cannot be told from. ``provenance["groups"]`` lists the largest groups of levels of
-        which no two were told apart; groups may overlap.
+        which no two were told apart; groups may overlap. ``n_missing`` counts the units left out at every level
+        because not all levels have them; ``note`` says how many of these are missing at the row's own level.
 
     Raises
     ------
@@ -119,7 +124,11 @@ def rank(
             ]  # fmt: skip
             told = f"not told apart from {', '.join(alike)}" if alike else "told apart from all others"
             level = {factor: stratum.levels[i]}
-            rows.append(noted(panel, stratum.row | level | _value(asked, stratum, i), stratum.notes))
+            rows.append(
+                noted(
+                    panel, stratum.row | level | _value(asked, stratum, i), [*stratum.notes, *stratum.own[i]]
+                )
+            )
             rows.append(
                 stratum.row | level | {
                     "estimand": f"rank({asked.estimand.name})", "conf_low": float(found.best[i]),
@@ -196,7 +205,7 @@ def omnibus(
             "method": f"Cochran's Q by families ({test.method})",
             "note": f"{test.df} degrees of freedom, {test.n_informative} families whose levels differ",
         }  # fmt: skip
-        rows.append(noted(panel, row | found, stratum.notes))
+        rows.append(noted(panel, row | found, [*stratum.notes, *stratum.together]))
     settings = provenance(panel, factor=factor, n_resamples=n_resamples)
     return Estimates.from_rows(rows, factors=_others(panel, factor), provenance=settings)
 
@@ -226,7 +235,25 @@ def _strata(asked: Asked, factor: str) -> Iterator[_Stratum]:
         sums, row, notes = shared_sums(asked, units, columns)
         labels = dict(zip(_others(asked.panel, factor), key, strict=True))
         levels = tuple(units.cells[c][place] for c in columns)
-        yield _Stratum(labels, levels, sums, row | labels, [*([paired] if paired else []), *notes])
+        own = tuple(_own_notes(asked, units, columns, c) for c in columns)
+        notes = [*([paired] if paired else []), *notes]
+        yield _Stratum(labels, levels, sums, row | labels, notes, own, together_notes(asked, units, columns))
+
+
+def _own_notes(asked: Asked, units: Units, columns: list[int], column: int) -> list[str]:
+    """Say what one level is without: answers behind its values, and values for units left out for all levels."""
+    chosen = units.common(columns)
+    planned = (units.n_planned[:, columns] > 0).any(axis=1)
+    out = planned & ~chosen
+    here = int((out & (units.n_valid[:, column] == 0)).sum())
+    lost = [f"{counted(int(out.sum()), 'unit')} left out at every level, {here} of them missing here"]
+    return [*(lost if out.any() else []), *blank_notes(asked.estimand, units, [column], chosen)]
+
+
+def together_notes(asked: Asked, units: Units, columns: list[int]) -> list[str]:
+    """Say how many values of all levels, on their shared units, have no answer behind them."""
+    notes = blank_notes(asked.estimand, units, columns, units.common(columns))
+    return [f"{note}, all levels together" for note in notes]
 
 
 def shared_sums(
@@ -250,8 +277,7 @@ def shared_sums(
     row = asked.described() | {
         "n_units": int(chosen.sum()), "n_missing": int((planned & ~chosen).sum()), "n_families": len(sums)
     }  # fmt: skip
-    notes = family_notes(sums.den[:, 0]) if len(sums) else []
-    return sums, row, [*notes, *blank_notes(units, columns, chosen)]
+    return sums, row, family_notes(sums.den[:, 0]) if len(sums) else []
 
 
 def _value(asked: Asked, stratum: _Stratum, at: int) -> dict[str, Any]:

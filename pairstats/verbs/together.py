@@ -20,7 +20,7 @@ from pairstats.panel import Panel
 from pairstats.result import Estimates
 from pairstats.rows import Asked, families_only
 from pairstats.sums import FamilySums
-from pairstats.verbs.ranking import shared_sums
+from pairstats.verbs.ranking import shared_sums, together_notes
 from pairstats.verbs.replies import noted, provenance
 
 
@@ -88,7 +88,9 @@ def simultaneous(
     found = [one for one in combine(units, cells, strata, comparison) if one.columns]
     if not found:
         raise PairingError("There is nothing to compare: no combination has rows on both sides.")
-    sums, row, notes = shared_sums(asked, units, sorted({c for one in found for c in one.columns}))
+    columns = sorted({c for one in found for c in one.columns})
+    sums, row, notes = shared_sums(asked, units, columns)
+    notes += together_notes(asked, units, columns)
     if not len(sums):
         rows = [
             row | one.labels | {"n_families": 0, "note": "no results: no unit is shared"} for one in found

@@ -150,13 +150,19 @@ def _deciding(row: Row, question: Question, level: float, declared: Declared) ->
 
 
 def _detectable(row: Row, question: Question, alpha: float, error: float) -> float:
-    """Difference found with 80 % power at this spread, and at least what the exact test can find."""
+    """Difference found with 80 % power at this spread, and at least what the exact test needs."""
     from scipy import stats
 
     tail = alpha if question.claim == "equivalence" else alpha / 2
     by_spread = (stats.norm.isf(tail) + stats.norm.isf(0.2)) * error
+    families = int(row.spans["n_families"].low)
+    if question.margins is not None:
+        return float(max(by_spread, stats.beta.ppf(1 - tail, 1, families)))
     fewest = math.ceil(1 - math.log2(alpha))
-    return float(max(by_spread, min(1.0, fewest / row.spans["n_families"].low)))
+    if fewest > families:
+        return 1.0
+    # So many of the families differ with 80 % probability: a quantile of the Beta distribution.
+    return float(max(by_spread, stats.beta.ppf(0.8, fewest, families - fewest + 1)))
 
 
 def _verdict(row: Row, question: Question, after: float, declared: Declared) -> str:
@@ -174,12 +180,14 @@ def _verdict(row: Row, question: Question, after: float, declared: Declared) -> 
 
 
 def _worded(question: Question, verdict: str) -> str:
-    """A slope over doses rises or falls; neither is better."""
-    return (
-        {"superior": "rises", "inferior": "falls"}.get(verdict, verdict)
-        if "doses" in question.compare
-        else verdict
-    )
+    """A slope over doses rises or falls; what is no score is higher or lower; neither is better."""
+    if "doses" in question.compare:
+        return {"superior": "rises", "inferior": "falls"}.get(verdict, verdict)
+    quantity = question.quantity
+    is_score = str(quantity.args.get("column", "score")).partition("_")[0] == "score"
+    if quantity.kind == "all_correct" or (quantity.kind == "mean" and is_score):
+        return verdict
+    return {"superior": "higher", "inferior": "lower"}.get(verdict, verdict)
 
 
 def _reached(row: Row, question: Question) -> str:
@@ -198,6 +206,6 @@ def _decidable(row: Row, question: Question) -> bool:
     ends = None if row.answer is None else row.answer.span(question.quantity.ends)
     if ends is None:
         return True
-    none, ones = np.zeros(families), np.ones(families)
     both = question.claim == "equivalence"
-    return _margin_tail(none, ones, ends, question.margins, both) <= question.alpha
+    best, ones = np.full(families, 0.0 if both else ends[1]), np.ones(families)
+    return _margin_tail(best, ones, ends, question.margins, both) <= question.alpha
