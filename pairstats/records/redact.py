@@ -22,12 +22,21 @@ LONG = 200
 """Characters from which a text is no short answer any more, but may be a reply or a prompt."""
 TEXTS = re.compile(
     r"prompt|repl(y|ies)|response|message|completion|transcript|question|passage|context|instruction|input$|"
-    r"output$|reasoning|thinking|request|system$|conversation|traceback|error",
+    r"output$|reasoning|thinking|request|system$|conversation|traceback|error|rationale|explanation|"
+    r"(?<![a-z])(resp|content|text|query|chat|dialog|dialogue|doc|document|generated|generation|pred|predicted|"
+    r"prediction|solution|argument|output|queries)s?(?![a-z])",
     re.IGNORECASE,
 )
-"""Names of further columns that hold what was asked or said."""
-DIGESTS = re.compile(r"(sha256|hash|_id|tokens)$")
-"""Names of further columns that hold no text, whatever the rest of their name says."""
+"""Names of further columns that hold what was asked or said; the short words must stand alone (``doc.body``)."""
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word ends in a name such as ``outputText``."""
+DIGESTS = re.compile(r"(sha256|hash|[._]id|tokens)$")
+"""Names of further columns that hold no text, whatever the rest of their name says, if their values agree."""
+DIGEST = re.compile(
+    r"(?:[A-Za-z0-9-]{1,16}[:$])?(?:-?\d{1,20}|(?:0x)?[0-9A-Fa-f]{8,128}|(?=[^0-9]*[0-9])[A-Za-z0-9+/_-]{16,128}={0,2})"
+)
+ID = re.compile(r"[!-~]{0,128}")
+"""What an id or a number of tokens may look like: no space, and no script that does without spaces."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,13 +61,13 @@ def redact_records(records: Records) -> Redacted:
     """Take out of records what should not be shared.
 
     Use it before records leave the house. Replies and prompts are dropped: the column ``response``, further
-    columns that are named like a reply or a prompt or hold long texts, nested values or bytes, in which anything
-    may be. An answer or key of 200 characters or more becomes the digest of its text, so that flips can still be
-    counted. In every text that stays (ids, names of columns, sources, reasons, notes of the ledger, reasons of
-    records left out), what looks like a key or an e-mail address becomes ``[key 1]``, ``[e-mail 1]``: equal ones
-    get equal numbers, so that ids still pair. A text that looks like a mask stays as it is, and its number is
-    given to nothing else. The numbers are those of one call: redact records together that shall be paired, never
-    file by file.
+    columns that are named like a reply or a prompt (also in part: ``doc.body``) or hold long texts, nested values
+    or bytes, in which anything may be. An answer or key of 200 characters or more becomes the digest of its text,
+    so that flips can still be counted. In every text that stays (ids, names of columns, sources, reasons, notes
+    of the ledger, reasons of records left out), what looks like a key or an e-mail address becomes ``[key 1]``,
+    ``[e-mail 1]``: equal ones get equal numbers, so that ids still pair. A text that looks like a mask stays as
+    it is, and its number is given to nothing else. The numbers are those of one call: redact records together
+    that shall be paired, never file by file.
 
     Parameters
     ----------
@@ -71,7 +80,8 @@ def redact_records(records: Records) -> Redacted:
 
     Notes
     -----
-    A pattern finds what looks like a key; a name, an address or a secret in plain words it does not. Look at
+    A pattern finds what looks like a key; a name, an address or a secret in plain words it does not, nor a key
+    of hexadecimal digits alone, which looks like a digest, unless a word for a key stands before it. Look at
     short answers before they are shared. Scores are kept, but without replies they cannot be made again.
 
     Examples
@@ -144,16 +154,24 @@ def _to_drop(name: str, column: pa.ChunkedArray) -> str | None:
         return None
     if not _is_text(column) and not pa.types.is_nested(column.type):
         return "binary"
-    if not _is_text(column) or (TEXTS.search(name) and not DIGESTS.search(name)):
+    if not _is_text(column) or (TEXTS.search(HUMP.sub("_", name)) and not _holds_digests(name, column)):
         return "dropped"
     longest = pc.max(pc.utf8_length(column.cast(pa.large_string()))).as_py()
     return "dropped" if longest is not None and longest >= LONG else None
 
 
+def _holds_digests(name: str, column: pa.ChunkedArray) -> bool:
+    """Whether a column is named like digests or ids, and holds nothing else."""
+    if DIGESTS.search(name) is None:
+        return False
+    form = DIGEST if name.endswith(("sha256", "hash")) else ID
+    texts = (MASKED.sub("", text) for text in pc.unique(column).to_pylist() if text)
+    return all(not text or form.fullmatch(text) for text in texts)
+
+
 def _masked_name(name: str, mask: Mask, deeds: Counter[tuple[str, str]]) -> str:
     met: Counter[str] = Counter()
-    kind, rest = ("score_", name[6:]) if schema.is_score(name) and name != "score" else ("", name)
-    masked = name if name in schema.NAMES else kind + mask(rest, met)  # a score stays one
+    masked = name if name in schema.NAMES else mask(name, met)
     for what, n in met.items():
         deeds[masked, what] += n
     return masked
