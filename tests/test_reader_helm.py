@@ -231,8 +231,8 @@ def test_other_files_are_declined(tmp_path: Path, content: str | bytes) -> None:
         ([stats(exact_match=1.0), "x"], f"{STATS}:1 must be an object"),
         ([stats(exact_match=1.0), stats(exact_match=0.0)], f"id1 must occur once in {STATS}, but occurs 2"),
         ([stats(item=None, exact_match=1.0)], "must name its instance by text, but has None"),  # type: ignore[arg-type]
-        ([stats(exact_match=1.0, perturbation="typos")], "must have the shape of a helm file"),  # type: ignore[arg-type]
-        ([stats(exact_match=1.0), {"instance_id": "x", "stats": [3]}], "must have the shape of a helm file"),
+        ([stats(exact_match=1.0, perturbation="typos")], "the shape of an instance of a run"),  # type: ignore[arg-type]
+        ([stats(exact_match=1.0), {"instance_id": "x", "stats": [3]}], "the shape of an instance of a run"),
         ([stats(exact_match=1.0), stats("id2", trial="x")], "`repeat` must count from 0"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip

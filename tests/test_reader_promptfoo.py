@@ -319,7 +319,7 @@ def test_values_of_a_wrong_type_are_unknown(tmp_path: Path, more: Json) -> None:
 @pytest.mark.parametrize("named", [3, "x", [1]])
 def test_named_scores_of_a_wrong_type_are_refused(tmp_path: Path, named: Any) -> None:
     file = written(tmp_path, "o.json", document(result(namedScores=named)))
-    with pytest.raises(ReadError, match=r"o\.json must have the shape of a promptfoo file"):
+    with pytest.raises(ReadError, match=r"o\.json:results\[0\] must have the shape of a result"):
         ps.read_runs(file.path, family="item")
 
 

@@ -249,6 +249,12 @@ class RunFile:
         return content.hexdigest()
 
 
+def state_of(path: Path) -> tuple[int, ...]:
+    """What tells a file from another in its place, even one of the same size with an old time stamp."""
+    about = path.stat()
+    return about.st_ino, about.st_ctime_ns, about.st_mtime_ns, about.st_size
+
+
 def digest(*parts: object) -> str:
     """Digest of any values, for `Record.identity` where the platform gives no response id."""
     return hashlib.sha256("\x1f".join(map(repr, parts)).encode()).hexdigest()

@@ -42,8 +42,16 @@ class Block:
         return int(self.table.num_rows)
 
     def find(self, path: str) -> pa.ChunkedArray | None:
-        """Values at a dotted path, None where no row has it."""
+        """Values at a dotted path, None where no row has it.
+
+        Raises
+        ------
+        UnusualError
+            When rows of the block may have it in several ways: each row must then be asked which one it has.
+        """
         if path in self.names:
+            if any(path.startswith(f"{name}.") and self._is_nested(name) for name in self.names):
+                raise UnusualError(f"{path!r} may be a name or lead into an object")
             return self.table.column(path)
         head, dot, rest = path.partition(".")
         if not dot or head not in self.names:
@@ -58,6 +66,9 @@ class Block:
                 raise UnusualError(f"{path!r} leads past a name with a dot")
             column = pc.struct_field(column, part)
         return column
+
+    def _is_nested(self, name: str) -> bool:
+        return bool(pa.types.is_nested(self.table.column(name).type))
 
 
 def by_word(column: pa.ChunkedArray, function: Callable[[Any], Any], kind: pa.DataType) -> pa.ChunkedArray:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.documents import open_object
 from pairstats.readers.drafts import MISSING, as_text
+from pairstats.readers.each import made
 from pairstats.readers.jsonlines import dig, real
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import Scores, content_id, first, present, score_of, state
@@ -59,7 +61,8 @@ class DeepEvalReader:
             for number, case in cases:
                 source = f"{file.shown}:{key}.{number + 1}"
                 if isinstance(case, dict):
-                    yield _record(source, {**about, **case}, options)
+                    make = partial(_record, source, {**about, **case}, options)
+                    yield made(source, "a test case", options.keep_going, make)
                 elif options.keep_going:
                     yield LeftOut(source, "not an object")
                 else:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import IO, Any, NamedTuple
 
 from pairstats.errors import ReadError
-from pairstats.readers.base import CHUNK, DAMAGED, LARGEST_WHOLE, RunFile
+from pairstats.readers.base import CHUNK, DAMAGED, LARGEST_WHOLE, RunFile, state_of
 from pairstats.readers.jsonlines import dig, parse
 from pairstats.readers.splitting import Splitter
 
@@ -130,8 +130,7 @@ def open_document(file: RunFile, *paths: Path) -> Document:
     ...     (opened.head, list(opened.values(("results",))))
     ({'version': 3, 'results': []}, [(0, {'a': 1}), (1, {'a': 2})])
     """
-    about = file.path.stat()
-    return _opened(file, frozenset(paths), about.st_mtime_ns, about.st_size)
+    return _opened(file, frozenset(paths), state_of(file.path))
 
 
 def open_object(file: RunFile, *paths: Path) -> Document:
@@ -149,7 +148,7 @@ def open_object(file: RunFile, *paths: Path) -> Document:
 
 
 @lru_cache(maxsize=2)
-def _opened(file: RunFile, paths: frozenset[Path], changed: int, size: int) -> Document:
+def _opened(file: RunFile, paths: frozenset[Path], state: tuple[int, ...]) -> Document:
     """Document as it is since it was changed."""
     head = bytearray()
     counts = Counter(element.path for element in _walk(file, paths, head))

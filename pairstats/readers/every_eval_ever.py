@@ -14,12 +14,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.cut import suspected
 from pairstats.readers.drafts import as_text
+from pairstats.readers.each import made
 from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.prompts import identified
@@ -93,7 +95,8 @@ class EveryEvalEverReader:
                     )
                 yield LeftOut(source, "not a line of the schema")
             elif groups[name].line == number:
-                yield _record(file, source, line, groups[name].scores, aggregate)
+                make = partial(_record, file, source, line, groups[name].scores, aggregate)
+                yield made(source, "a line of the schema", options.keep_going, make)
             else:
                 yield LeftOut(source, f"a further score of a sample that is a row: {_result(line)}")
 
@@ -216,8 +219,13 @@ def _own_value(name: str, value: Any) -> Any:
 
 def _repeat(line: dict[str, Any]) -> int | None:
     """Epoch of the Inspect converter, which counts from 1."""
-    epoch = score_of(dig(line, "metadata", "epoch"))
-    return None if epoch is None else max(0, int(epoch) - 1)
+    epoch = dig(line, "metadata", "epoch")
+    if epoch is None:
+        return None
+    number = whole(score_of(epoch))
+    if number is None:
+        raise ValueError(f"its epoch is {epoch!r}")
+    return max(0, number - 1)
 
 
 def _reply(line: dict[str, Any]) -> str | None:

@@ -18,6 +18,7 @@ from typing import Any
 from pairstats.errors import PairstatsError, ReadError, listed
 from pairstats.readers import store
 from pairstats.readers.base import Declined, Reader, Recognized, RunFile
+from pairstats.readers.each import UNFORESEEN
 from pairstats.readers.remote import fetched, is_address
 from pairstats.readers.unpacked import files_in
 
@@ -59,7 +60,6 @@ FEW = 3
 LONGEST_REASON = 200
 TABLE_SUFFIX = re.compile(r"\.(csv|tsv|txt|jsonl|ndjson|parquet|arrow|feather|xlsx)(\.gz|\.zst)?$")
 """Names of files that are tables, whose fault the reader of plain tables knows best."""
-_UNFORESEEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError, OSError)
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Mapping[str, Any]
 
@@ -228,7 +228,7 @@ def unforeseen(must: str) -> Iterator[None]:
         yield
     except PairstatsError:
         raise
-    except _UNFORESEEN as error:
+    except UNFORESEEN as error:
         raise ReadError(f"{must}, but is not ({type(error).__name__}: {error}). Is it damaged?") from error
 
 

@@ -127,7 +127,7 @@ class FlatBlock:
         return pc.min(self.fields["repeat"]).as_py()
 
     def _score(self, name: str) -> Column:
-        cells = self._raw(name)
+        cells = self.block.find(name)
         if cells is None:
             return pa.chunked_array([pa.nulls(len(self.block), pa.float64())])
         values = number_of(cells, tables.score_or_none)

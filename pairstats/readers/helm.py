@@ -13,10 +13,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.documents import Document, open_document
+from pairstats.readers.each import made
 from pairstats.readers.helm_entry import Entry, Json, fields_of, scores_of, variant_of
 from pairstats.readers.helm_index import Entries, Index, key_of
 from pairstats.readers.jsonlines import dig, parse
@@ -43,6 +45,7 @@ COMPANIONS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
 _ORDER = (STATS, STATE, PREDICTIONS)
 _LIST: dict[str, tuple[str, ...]] = {STATS: (), STATE: ("request_states",), PREDICTIONS: ()}
 """Where the list of instances lies in each."""
+WHAT = "an instance of a run"
 _COMPRESSED = ("", ".gz", ".zst")
 _MODEL_ARGUMENT = re.compile(r"(?<=[:,])model(_deployment)?=[^,]*(,|$)")
 
@@ -80,12 +83,16 @@ class HelmReader:
                 place = f"{document.file.shown}:{element.number}"
                 entry = parse(element.text, place)
                 if isinstance(entry, dict):
-                    index.add(name, _key(name, entry), element.start, len(element.text))
+                    key = made(place, WHAT, options.keep_going, partial(_key, name, entry))
+                    if isinstance(key, LeftOut):
+                        yield key
+                    else:
+                        index.add(name, key, element.start, len(element.text))
                 elif options.keep_going:
                     yield LeftOut(place, "not an object")
                 else:
                     raise ReadError(f"{place} must be an object, but is {str(entry)[:60]!r}.")
-        yield from _records(file, opened, index)
+        yield from _records(file, opened, index, options.keep_going)
 
 
 READER = HelmReader()
@@ -153,10 +160,15 @@ def _check_list(name: str, document: Document) -> None:
 
 def _key(name: str, entry: Json) -> str:
     instance = entry.get("instance") if name == STATE else entry
+    perturbation = dig(instance, "perturbation") or {}
+    if not isinstance(perturbation, dict) or not isinstance(perturbation.get("name", ""), str):
+        raise TypeError(f"its perturbation is {str(perturbation)[:60]!r}")
     return key_of(instance, "id" if name == STATE else "instance_id", entry.get("train_trial_index"))
 
 
-def _records(file: RunFile, opened: dict[str, Document], index: Index) -> Iterator[Record | LeftOut]:
+def _records(
+    file: RunFile, opened: dict[str, Document], index: Index, keep_going: bool
+) -> Iterator[Record | LeftOut]:
     """Put together what the files say of each key, in a second pass through them."""
     spec, doubtful = _spec(file), index.several_settings()
     adapter = dig(opened[STATE].head, "adapter_spec") if STATE in opened else None
@@ -166,14 +178,26 @@ def _records(file: RunFile, opened: dict[str, Document], index: Index) -> Iterat
 
     with Entries(opened) as entries:
         for group in index.groups():
-            yield from _record(file, spec, doubtful, entries.fetch(group, finished))
+            found = entries.fetch(group, finished)
+            make = partial(_record, file, spec, doubtful, found)
+            records = made(f"{file.shown}:{_named(found)}", WHAT, keep_going, make)
+            yield from [records] if isinstance(records, LeftOut) else records
+
+
+def _first_key(found: dict[str, list[Json]]) -> str:
+    return next(_key(name, each[0]) for name, each in found.items() if each)
+
+
+def _named(found: dict[str, list[Json]]) -> str:
+    """Name instance, perturbation and trial for a person."""
+    item, perturbation, trial = json.loads(_first_key(found))
+    return ":".join(str(part) for part in (item, perturbation.get("name"), trial) if part is not None)
 
 
 def _record(
     file: RunFile, spec: Json, doubtful: set[str], found: dict[str, list[Json]]
-) -> Iterator[Record | LeftOut]:
-    name, first = next((name, each[0]) for name, each in found.items() if each)
-    key = _key(name, first)
+) -> list[Record | LeftOut]:
+    key = _first_key(found)
     item, perturbation, trial = json.loads(key)
     entry = Entry(found[STATS], found[STATE], found[PREDICTIONS])
     setting = variant_of(perturbation, qualified=perturbation.get("name") in doubtful)
@@ -183,6 +207,10 @@ def _record(
     twice = [name for name in (STATS, PREDICTIONS) if len(found[name]) > 1]
     if twice:
         raise ReadError(f"{source} must occur once in {twice[0]}, but occurs {len(found[twice[0]])} times.")
+    if entry.doubt:
+        raise ReadError(
+            f"{source} must {entry.doubt}. Remove what does not count, or pass keep_going=True to leave it out."
+        )
     fields = {
         "study": _study(spec),
         "model": _model(spec, entry),
@@ -194,9 +222,11 @@ def _record(
     raw = {**entry.raw(), "perturbation": perturbation, "run_spec": spec}
     # A run that is repeated under the same name is another run: its times differ.
     identity = digest(spec, key, entry.raw())
-    yield Record(source, present(fields), scores_of(entry), raw, identity)
-    for number in range(1, len(entry.replies())):
-        yield LeftOut(f"{source}:completion {number}", "further completion, which HELM does not score")
+    further = [
+        LeftOut(f"{source}:completion {number}", "further completion, which HELM does not score")
+        for number in range(1, len(entry.replies()))
+    ]
+    return [Record(source, present(fields), scores_of(entry), raw, identity), *further]
 
 
 def _study(spec: Json) -> str | None:

@@ -64,18 +64,31 @@ class Entry:
     @cached_property
     def means(self) -> dict[str, float | None]:
         """Statistics by name, with the sub-split where a name occurs in several."""
+        return dict(self._named_means)
+
+    @cached_property
+    def _named_means(self) -> list[tuple[str, float | None]]:
         named = [stat for entry in self.stats for stat in entry.get("stats") or []]
         times = Counter(str(stat["name"]["name"]) for stat in named)
-        found: dict[str, float | None] = {}
+        found = []
         for stat in named:
             name, part = str(stat["name"]["name"]), dig(stat, "name", "sub_split")
             if dig(stat, "name", "perturbation", "computed_on") in _OF_FAMILIES:
                 continue
             mean = stat.get("mean")
-            found[f"{name}:{part}" if times[name] > 1 and part else name] = (
-                mean if isinstance(mean, float) and math.isnan(mean) else real(mean)
-            )
+            value = mean if isinstance(mean, float) and math.isnan(mean) else real(mean)
+            found.append((f"{name}:{part}" if times[name] > 1 and part else name, value))
         return found
+
+    @property
+    def doubt(self) -> str:
+        """What the files say more than once of the instance, so that nobody knows which counts; else empty."""
+        asked = Counter((str(s.get("reference_index")), str(s.get("request_mode"))) for s in self.states)
+        if max(asked.values(), default=0) > 1:
+            return f"be asked once for each choice, but is asked {max(asked.values())} times for one"
+        means = {(name, str(value)) for name, value in self._named_means}
+        twice = next((name for name, times in Counter(name for name, _ in means).items() if times > 1), None)
+        return "" if twice is None else f"have one mean of {twice!r}, but has several"
 
     def raw(self) -> Json:
         """Give what a dotted path of the user looks into."""

@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from pairstats.readers.base import (
     digest,
 )
 from pairstats.readers.documents import Document, name_of, open_document
-from pairstats.readers.inspect_sample import fields_of, scores_of
+from pairstats.readers.each import UNFORESEEN, made
+from pairstats.readers.inspect_sample import epoch_of, fields_of, scores_of
 from pairstats.readers.jsonlines import parse
 from pairstats.readers.zipped import Archive, Member, is_zip
 
@@ -35,6 +37,8 @@ _SAMPLES, _EVENTS = ("samples",), ("events",)
 _STATUS = re.compile(rb'"status"\s*:\s*"(started|success|cancelled|error)"')
 _EVAL = re.compile(rb'"eval"\s*:\s*\{')
 _TASK = re.compile(rb'"(task_id|run_id|task_file|task_version)"\s*:')
+_NAMED = re.compile(r"(.*)_epoch_(\d{1,9})\.json", re.DOTALL)
+"""How a zip names a sample."""
 _WHY_ABSENT = {"error": "run_error", "started": "unfinished"}
 _VERSION = re.compile(rb'"inspect_ai"\s*:\s*"([^"]+)"')
 
@@ -189,7 +193,7 @@ def _read_json(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut
 
 def _json_samples(opened: Document) -> Iterator[tuple[str, Any]]:
     """Yield every sample, in a second pass through the log: the first tells which are written again later."""
-    last: dict[tuple[str, Any], int] = {}
+    last: dict[tuple[str, str], int] = {}
     for number, sample in opened.values(_SAMPLES):
         if isinstance(sample, dict):
             last[_key(sample)] = number
@@ -201,8 +205,8 @@ def _json_samples(opened: Document) -> Iterator[tuple[str, Any]]:
             yield where, sample
 
 
-def _key(sample: Mapping[str, Any]) -> tuple[str, Any]:
-    return str(sample.get("id")), sample.get("epoch")
+def _key(sample: Mapping[str, Any]) -> tuple[str, str]:
+    return str(sample.get("id")), str(sample.get("epoch"))
 
 
 def _samples(
@@ -211,34 +215,37 @@ def _samples(
     """Turn samples into records, then account for what was planned and is not there."""
     seen: set[tuple[str, int]] = set()
     for where, sample in samples:
+        # A sample that is left out did run: it must not come back as one that is planned and absent.
+        seen |= _known(where.removeprefix(f"{log.shown}:"), sample)
         if isinstance(sample, LeftOut):
             yield sample
-            continue
-        try:
-            record = _record(log, where, sample, options)
-        except ReadError as error:
-            if not options.keep_going:
-                raise
-            yield LeftOut(where, str(error))
-            continue
-        seen.add((str(sample["id"]), int(sample.get("epoch") or 1)))
-        yield record
+        else:
+            make = partial(_record, log, where, sample, options)
+            yield made(where, "an Inspect sample", options.keep_going, make)
     if not seen and log.completed:
         yield LeftOut(log.shown, f"header only: the {log.completed} samples it counts are not in the file")
     else:
         yield from _never_ran(log, seen)
 
 
+def _known(name: str, sample: Any) -> set[tuple[str, int]]:
+    """Id and epoch of a sample, by its content or by its name in the zip; none where neither tells them."""
+    if isinstance(sample, dict) and "id" in sample:
+        try:
+            return {(str(sample["id"]), epoch_of(sample))}
+        except UNFORESEEN:
+            return {
+                (str(sample["id"]), 1)
+            }  # its record is refused; without its epoch it is taken for the first
+    named = _NAMED.fullmatch(name)
+    return {(named[1], int(named[2]))} if named else set()
+
+
 def _record(log: _Log, where: str, sample: Any, options: ReadOptions) -> Record:
     if not isinstance(sample, dict) or "id" not in sample:
         raise ReadError(f"{where} must be an object with an 'id', as an Inspect sample is.")
-    try:
-        scores = scores_of(sample)
-        fields = fields_of(sample, log.eval, options.score)
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise ReadError(
-            f"{where} does not have the shape of an Inspect sample ({type(error).__name__}: {error})."
-        ) from error
+    scores = scores_of(sample)
+    fields = fields_of(sample, log.eval, options.score)
     # A temperature-0 repeat from a cache has the response id of the first call, but its own uuid.
     identity = sample.get("uuid") or digest(
         log.eval.get("run_id"), log.eval.get("task_id"), str(sample["id"]), fields["repeat"],

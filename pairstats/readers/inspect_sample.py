@@ -92,7 +92,7 @@ def fields_of(sample: Json, eval_: Json, score: str | None) -> dict[str, Any]:
     status, reason = _status(sample, text, primary)
     return {
         "item": str(sample["id"]),
-        "repeat": int(sample.get("epoch") or 1) - 1,
+        "repeat": epoch_of(sample) - 1,
         "model": eval_.get("model"),
         "status": status,
         "reason": reason,
@@ -103,6 +103,26 @@ def fields_of(sample: Json, eval_: Json, score: str | None) -> dict[str, Any]:
         **identified(_prompt(sample), (sample.get("output") or {}).get("response_id")),
         **_usage(sample, eval_),
     }
+
+
+def epoch_of(sample: Json) -> int:
+    """Give the number of a sample's epoch, from 1.
+
+    Raises
+    ------
+    ValueError
+        When there is one that is no whole number.
+
+    Examples
+    --------
+    >>> epoch_of({"epoch": 2}), epoch_of({})
+    (2, 1)
+    """
+    epoch = sample.get("epoch") or 1
+    number = int(epoch)
+    if isinstance(epoch, float) and number != epoch:
+        raise ValueError(f"its epoch is {epoch!r}")
+    return number
 
 
 def _prompt(sample: Json) -> Any:

@@ -11,8 +11,9 @@ from pairstats import schema
 from pairstats.errors import PairingError, PairstatsError, listed, nearest
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text
 from pairstats.readers.items import ItemTable
+from pairstats.readers.likely import ready_line
 
-SHOWN_PATHS = 40
+SHOWN_PATHS = 12
 KNOWN_PATHS = 2000
 """Paths of a file's first record that are kept for messages; an agent's log has many more."""
 ORDER: tuple[str, ...] = (
@@ -147,6 +148,10 @@ class Context:
     items: ItemTable | None
     tallies: Sequence[Tally]
 
+    def names(self) -> list[str]:
+        """Names that a mapping may look up: columns of the item table, then paths, the likely ones first."""
+        return [*(self.items.columns if self.items else ()), *paths_of(self.tallies)]
+
     def there_is(self, drafts: Sequence[Draft]) -> str:
         """Say what names there are, for an error message."""
         paths = paths_of(self.tallies)
@@ -206,19 +211,15 @@ def resolve(column: str, path: Path, drafts: Sequence[Draft], context: Context) 
     name = name_of(path)
     values = [_candidate(column, name, draft, context) for draft in drafts]
     if drafts and all(value is MISSING for value in values):
+        known = context.names()
         raise NowhereError(
             f"{column}={name!r} must be found in the records, but is in none of {len(drafts)}."
-            + _nearest(name, context, scores_of(drafts))
+            + (nearest(name, [*known, *scores_of(drafts)]) or ready_line(column, known))
             + " "
             + context.there_is(drafts)
         )
     values = [None if value is MISSING else value for value in values]
     return _extracted(column, path, values, drafts) if isinstance(path, Extract) else values
-
-
-def _nearest(name: str, context: Context, scores: Sequence[str]) -> str:
-    known = [*paths_of(context.tallies), *(context.items.columns if context.items else ()), *scores]
-    return nearest(name, known)
 
 
 def _candidate(column: str, name: str, draft: Draft, context: Context) -> Any:

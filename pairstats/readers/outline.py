@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from pairstats.errors import ReadError
-from pairstats.readers.base import RunFile
+from pairstats.readers.base import RunFile, state_of
 from pairstats.readers.jsonlines import parse
 from pairstats.readers.sheets import form_of, open_sheet
 
@@ -82,13 +82,12 @@ def outline_of(head: bytes) -> Outline:
 
 
 def _table(file: RunFile) -> Outline:
-    about = file.path.stat()
-    names = _columns(file, about.st_mtime_ns, about.st_size)
+    names = _columns(file, state_of(file.path))
     return Outline("table" if names else "", names)
 
 
 @lru_cache(maxsize=8)
-def _columns(file: RunFile, changed: int, size: int) -> tuple[str, ...]:
+def _columns(file: RunFile, state: tuple[int, ...]) -> tuple[str, ...]:
     """Columns of a table as it is since it was changed; Excel is written by hand, not by a platform."""
     if form_of(file) in ("", "excel"):
         return ()

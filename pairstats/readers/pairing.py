@@ -11,6 +11,7 @@ from pairstats.errors import PairingError, counted, listed
 from pairstats.readers.differing import PROBED_KEYS, PROBED_RECORDS, suggestion
 from pairstats.readers.drafts import Draft, Tally, as_text, leave_out
 from pairstats.readers.items import ItemTable
+from pairstats.readers.likely import ready_line
 from pairstats.readers.mapping import ORDER, Context, Path, from_siblings, name_of, resolve
 
 DEFAULTS = {c.name: c.default for c in schema.COLUMNS if c.name in schema.KEY}
@@ -158,7 +159,7 @@ def _why_missing(
             f"{len(missing)} of {len(drafts)}: {listed(missing)}. Exclude these items with exclude=, or map "
             f"{name} by another path or an item table, or read these files by themselves."
         )
-    there = context.there_is(drafts)
+    there = f"{ready_line(name, context.names())} {context.there_is(drafts)}".strip()
     if name == "family":
         return (
             'No family column: family="item" must be written if every item is a unit of its own, '

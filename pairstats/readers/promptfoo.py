@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError
@@ -21,9 +22,10 @@ from pairstats.readers import promptfoo_csv
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.documents import Document, open_object
 from pairstats.readers.drafts import as_text
+from pairstats.readers.each import made
 from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
 from pairstats.readers.outline import outline
-from pairstats.readers.promptfoo_attempts import Attempts, failed, provider
+from pairstats.readers.promptfoo_attempts import Attempts, Places, failed, provider
 from pairstats.readers.prompts import identified
 from pairstats.readers.reasons import error_reason
 from pairstats.readers.rowlog import present
@@ -37,26 +39,8 @@ _LISTS = tuple(
     (*inside, *keys) for inside in ((), ("results",)) for keys in (("results",), ("table", "body"))
 )
 """Where results may lie: of the command line they are one level deeper than of the library."""
+WHAT = "a result"
 CSV_NOTE = "a CSV keeps neither tokens, cost, latency nor error messages, and scores to two decimals"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a result's file says of it.
-
-    Attributes
-    ----------
-    source : str
-    item : str
-    repeat : int
-    attempts : int
-        Number of results for the same test and prompt, of which the last good one counts.
-    """
-
-    source: str
-    item: str
-    repeat: int
-    attempts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +69,15 @@ class PromptfooReader:
         holds.
         """
         attempts, scores = Attempts(), _Scores()
-        for source, result in _results(file, options):
+        broken: set[int] = set()
+        for number, (source, result) in enumerate(_results(file, options)):
             if isinstance(result, LeftOut):
                 yield result
             elif _is_result(result):
-                attempts.add(result)
-                scores.add(result)
+                found = made(source, WHAT, options.keep_going, partial(_gather, result, attempts, scores))
+                if isinstance(found, LeftOut):
+                    broken.add(number)
+                    yield found
             elif options.keep_going:
                 yield LeftOut(source, "not a result")
             else:
@@ -99,17 +86,26 @@ class PromptfooReader:
                     "keep_going=True to leave such results out and count them."
                 )
         places, names = attempts.places(), scores.names()
-        again = ((source, result) for source, result in _results(file, options) if _is_result(result))
+        again = (
+            each for number, each in enumerate(_results(file, options))
+            if number not in broken and _is_result(each[1])
+        )  # fmt: skip
         for number, (source, result) in enumerate(again):
-            repeat = int(places.repeat[number])
-            if repeat < 0:
+            if places.repeat[number] < 0:
                 yield LeftOut(source, "superseded attempt")
             else:
-                place = Place(source, places.item(result), repeat, int(places.attempts[number]))
-                yield _record(file, place, result, names)
+                make = partial(_record, file, source, result, places, number, names)
+                yield made(source, WHAT, options.keep_going, make)
 
 
 READER = PromptfooReader()
+
+
+def _gather(result: Json, attempts: Attempts, scores: _Scores) -> None:
+    """Take note of a result for all of them, where both can."""
+    scores.check(result)
+    attempts.add(result)
+    scores.add(result)
 
 
 def _is_result(value: Any) -> bool:
@@ -213,6 +209,11 @@ class _Scores:
     def __init__(self) -> None:
         self._differ, self._named = False, set[str]()
 
+    @staticmethod
+    def check(result: Json) -> None:
+        if not isinstance(result.get("namedScores") or {}, dict):
+            raise TypeError(f"its namedScores are a {type(result['namedScores']).__name__}")
+
     def add(self, result: Json) -> None:
         self._named |= set(result.get("namedScores") or ())
         self._differ = self._differ or real(result.get("score")) != real(result.get("success"))
@@ -229,25 +230,28 @@ def _scores(result: Json, names: tuple[str, ...]) -> dict[str, float | None]:
     return {str(name): value if value != value else real(value) for name, value in found.items()}
 
 
-def _record(file: RunFile, place: Place, result: Json, names: tuple[str, ...]) -> Record:
+def _record(
+    file: RunFile, source: str, result: Json, places: Places, number: int, names: tuple[str, ...]
+) -> Record:
     response = result.get("response")
     status, reason = _status(result, response)
     cached = dig(response, "cached") is True
+    attempts = int(places.attempts[number])
     fields = {
-        "item": place.item,
-        "repeat": place.repeat,
+        "item": places.item(result),
+        "repeat": int(places.repeat[number]),
         "model": provider(result),
         "status": status,
         "reason": reason,
         "response": as_text(dig(response, "output")),
-        "attempts": place.attempts if place.attempts > 1 else None,
+        "attempts": attempts if attempts > 1 else None,
         "cached": cached or None,
         **identified(dig(result, "prompt", "raw")),
         # What is answered from the cache takes no time and costs nothing, which says nothing of the model.
         **({} if cached else _usage(result, response)),
     }
-    identity = str(result["id"]) if result.get("id") else digest(file.content_sha256, place.source)
-    return Record(place.source, present(fields), _scores(result, names), result, identity)
+    identity = str(result["id"]) if result.get("id") else digest(file.content_sha256, source)
+    return Record(source, present(fields), _scores(result, names), result, identity)
 
 
 def _status(result: Json, response: Any) -> tuple[str, str | None]:

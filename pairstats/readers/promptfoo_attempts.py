@@ -62,12 +62,14 @@ class Attempts:
         """Take note of the next result."""
         test = whole(result.get("testIdx"))
         asked = prompt(result)
-        self._tests.append(len(self._tests) if test is None else test)
-        known = "testIdx" in result
-        self._prompts.append(self._codes.setdefault(asked, len(self._codes)) if known else _ALONE)
-        self._failed.append(failed(result))
         name, variables = description(result), content(result)
-        self._questions.append(int(content_id(asked, provider(result), name, variables), 16))
+        question = int(content_id(asked, provider(result), name, variables), 16)
+        # What may fail comes first, so that a result is known to all of these or to none.
+        code = _ALONE if test is None else self._codes.setdefault(asked, len(self._codes))
+        self._tests.append(len(self._tests) if test is None else test)
+        self._prompts.append(code)
+        self._failed.append(failed(result))
+        self._questions.append(question)
         if name:
             identity = int(content_id(variables), 16)
             if self._described.setdefault(name, identity) != identity:

@@ -9,12 +9,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.cut import suspected
 from pairstats.readers.drafts import MISSING, as_text, is_nan
+from pairstats.readers.each import made
 from pairstats.readers.jsonlines import real, whole
 from pairstats.readers.mapping import lookup
 from pairstats.readers.outline import Outline, outline
@@ -236,7 +238,10 @@ class RowLog:
             if isinstance(row, LeftOut):
                 yield row
             elif isinstance(row, dict):
-                yield self._record(file, place, self.prepared(row), options, times)
+                yield made(
+                    f"{file.shown}:{place}", f"a record of {self.name}", options.keep_going,
+                    partial(self._record, file, place, row, options, times),
+                )  # fmt: skip
             elif options.keep_going:
                 yield LeftOut(f"{file.shown}:{place}", "not an object")
             else:
@@ -248,6 +253,7 @@ class RowLog:
     def _record(
         self, file: RunFile, place: int | str, row: Row, options: ReadOptions, times: Counter[str]
     ) -> Record:
+        row = self.prepared(row)
         fields = {name: self._field(name, row) for name in self.fields}
         content = [first(row, (path,)) for path in self.content]
         if fields.get("item") is None and self.content:

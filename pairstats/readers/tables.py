@@ -16,8 +16,9 @@ from typing import Any
 from pairstats import schema
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
-from pairstats.readers.drafts import as_text
+from pairstats.readers.drafts import MISSING, as_text
 from pairstats.readers.jsonlines import PROBED_LINES
+from pairstats.readers.mapping import lookup
 from pairstats.readers.maps import spread
 from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet, why_no_table
 
@@ -364,7 +365,8 @@ def score_or_none(cell: Any) -> float | None:
 def _score_cells(source: str, row: Row, slot: Slot) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name, column in slot.scores.items():
-        cell = row.get(column)
+        cell = lookup(row, column)  # a name with a dot in one row may be a path in another
+        cell = None if cell is MISSING else cell
         found[name] = score_or_none(cell)
         if cell is not None and found[name] is None:
             raise _unreadable(source, column, cell, "a number, or a word for right or wrong")

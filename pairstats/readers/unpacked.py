@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pairstats.errors import ReadError
 from pairstats.readers import store
-from pairstats.readers.base import CHUNK, DAMAGED, MOST_UNPACKED, RunFile
+from pairstats.readers.base import CHUNK, DAMAGED, MOST_UNPACKED, RunFile, state_of
 from pairstats.readers.excel import is_workbook
 from pairstats.readers.zipped import Archive, Member, check_ratio, is_zip
 
@@ -60,8 +60,7 @@ def files_in(file: RunFile) -> list[RunFile] | None:
 
 def _place(file: RunFile) -> Path:
     """Folder for what is unpacked from a file as it is now."""
-    about = file.path.stat()
-    key = f"{file.path}\x1f{about.st_mtime_ns}\x1f{about.st_size}"
+    key = "\x1f".join(map(str, (file.path, *state_of(file.path))))
     return store.folder() / "unpacked" / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -96,9 +95,12 @@ def _members(file: RunFile, archive: Archive) -> Iterator[RunFile]:
     places: dict[tuple[str, ...], Member] = {}
     for member in members:
         check_ratio(f"{file.shown}/{member.name}", member)
-        places[store.safe_parts(member.name, file.shown)] = (
-            member  # a name written twice has its last content
-        )
+        first = places.setdefault(store.safe_parts(member.name, file.shown), member)
+        if first is not member:
+            raise ReadError(
+                f"{file.shown} must hold each file once, but {first.name!r} and {member.name!r} are one name. "
+                "Unpack it by hand, and read the folder with the one that counts."
+            )
     root = _place(file)
     for parts, member in sorted(places.items()):
         place = root.joinpath(*parts)
@@ -114,7 +116,7 @@ def _members(file: RunFile, archive: Archive) -> Iterator[RunFile]:
 def _wanted(members: Iterable[Member]) -> Iterator[Member]:
     """Yield files without folders, and without what begins with a dot, as in folders on disk."""
     for member in members:
-        parts = re.split(r"[/\\]", member.name)
-        hidden = any(part.startswith(".") and part != ".." for part in parts) or parts[0] == "__MACOSX"
+        parts = [part for part in re.split(r"[/\\]", member.name) if part not in ("", ".")]
+        hidden = any(part.startswith(".") and part != ".." for part in parts) or parts[:1] == ["__MACOSX"]
         if not member.name.endswith("/") and not hidden:
             yield member

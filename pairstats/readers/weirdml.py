@@ -15,7 +15,8 @@ def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Row | Left
     for model, about in document(file)["models"].items():
         for task, found in about["tasks"].items():
             for repeat, run in enumerate(found["runs"]):
-                yield f"{model}.{task}.{repeat}", {**run, "model": model, "task": task, "repeat": repeat}
+                place = {"model": model, "task": task, "repeat": repeat}
+                yield f"{model}.{task}.{repeat}", {**run, **place} if isinstance(run, dict) else run
 
 
 READER = RowLog(

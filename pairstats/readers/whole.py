@@ -14,6 +14,7 @@ from pairstats.errors import ReadError, listed
 from pairstats.readers import assemble, confidence, pairing, replies, requests, scoring
 from pairstats.readers.base import LeftOut, Reader, ReadOptions, Record, RunFile, digest
 from pairstats.readers.drafts import MISSING, Draft, Tally
+from pairstats.readers.each import RestLostError
 from pairstats.readers.files import Given, recognize, unforeseen
 from pairstats.readers.items import ItemTable, index
 from pairstats.readers.mapping import KNOWN_PATHS, Context, lookup, paths_in
@@ -106,7 +107,7 @@ def _read_all(files: Sequence[Given], reading: Reading, bar: Progress) -> tuple[
                 raise ReadError(given.broken)
             known += _read_file(given, reading, tally, number, drafts)
         except ReadError as error:
-            if not reading.options.keep_going:
+            if not reading.options.keep_going or isinstance(error, RestLostError):
                 raise
             tally.records += 1
             tally.left_out.append((tally.file, str(error)))
@@ -179,9 +180,26 @@ def raws(
 
 
 def guarded(given: Given, reader: Reader, options: ReadOptions) -> Iterator[Record | LeftOut]:
-    """Yield what a reader yields; whatever else it raises is an error that names the file."""
-    with unforeseen(f"{given.file.shown} must have the shape of a {reader.name} file"):
-        yield from reader.read(given.file, options)
+    """Yield what a reader yields; whatever else it raises is an error that names the file.
+
+    Raises
+    ------
+    RestLostError
+        With `keep_going`, when the reader ends behind a record: nobody knows how many it did not come to.
+    """
+    last = ""
+    try:
+        with unforeseen(f"{given.file.shown} must have the shape of a {reader.name} file"):
+            for record in reader.read(given.file, options):
+                last = record.source
+                yield record
+    except ReadError as error:
+        if not (last and options.keep_going):
+            raise
+        raise RestLostError(
+            f"{given.file.shown} must be read to its end, but cannot be read behind {last}: {error} "
+            "keep_going=True leaves out a record, not the rest of a file: repair or remove what follows."
+        ) from error
 
 
 def draft_of(record: Record, given: Given, names: Sequence[str], tally: Tally, place: int) -> Draft:
