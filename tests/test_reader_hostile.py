@@ -28,7 +28,7 @@ def line(**more: str) -> str:
     return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}\n"
 
 
-@pytest.mark.parametrize("deep", [DEEP, NESTED])
+@pytest.mark.parametrize("deep", [DEEP, NESTED], ids=["lists", "objects"])
 def test_a_deep_record_is_refused_by_its_line_in_a_process_that_lives(tmp_path: Path, deep: str) -> None:
     """Arrow's parser crashes on it, so that only another process can tell."""
     path = tmp_path / "a.jsonl"
@@ -51,6 +51,7 @@ def test_a_deep_record_is_refused_by_its_line_in_a_process_that_lives(tmp_path: 
      f'{{"evalId":"e","results":{{"version":3,"results":[{{"vars":{{"q":{DEEP}}}}}]}}}}',
      f'{{"version":2,"status":"success","eval":{{"model":"m"}},"samples":[{{"id":1,"x":{DEEP}}}]}}',
      f'{{"results":{{"t":{DEEP}}},"configs":{{}}}}'],
+    ids=["lists", "objects", "open lists", "open objects", "array", "promptfoo", "inspect", "lm_eval"],
 )  # fmt: skip
 def test_deep_documents_are_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "a.json"
