@@ -276,8 +276,8 @@ def main() -> int:
     about = (
         f"Written by `python benchmarks/readers.py {words}`. {told}. The fastest of {TIMES} runs by "
         "processor time\n"
-        "(one run of the large file). Speeds are compared by processor time; records a second are by the wall\n"
-        "clock, so that they fall with whatever else the machine does."
+        "(one run of the large file). Speeds are compared by the clock, with Inspect by processor time: what else\n"
+        "the machine does lowers the first."
     )
     text = "\n".join(["# Readers", "", about, "", *lines, ""])
     if given.write:

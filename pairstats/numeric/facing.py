@@ -13,6 +13,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+def _unrounded(values: FloatArray) -> FloatArray:
+    """Shares of the largest value, without their rounding, which differs from one order of summing to another."""
+    return np.round(values / max(float(np.abs(values).max(initial=0.0)), 1e-300), 12) + 0.0
+
+
 def points_down(values: FloatArray, weights: FloatArray) -> bool:
     """Whether to draw for the opposite of the values, and to turn the limits back.
 
@@ -28,9 +33,9 @@ def points_down(values: FloatArray, weights: FloatArray) -> bool:
     total, scale = float(weights @ values), float(weights @ np.abs(values))
     if abs(total) > 1e-9 * scale:
         return total < 0
-    unit = np.round(values / max(float(np.abs(values).max()), 1e-300), 12)
+    unit = _unrounded(values)
     there, back = (
-        sorted(zip(facing.tolist(), weights.tolist(), strict=True)) for facing in (unit + 0.0, 0.0 - unit)
+        sorted(zip(facing.tolist(), weights.tolist(), strict=True)) for facing in (unit, 0.0 - unit)
     )
     return back < there
 
@@ -58,8 +63,7 @@ def facing_columns(
     ([0, 1], [1.0, -1.0])
     """
     signs = np.array([-1.0 if turn and points_down(column, weights) else 1.0 for column in rows.T])
-    scale = max(float(np.abs(rows).max(initial=0.0)), 1e-300)
-    keys = np.sort(np.round(rows * signs / scale, 12) + 0.0, axis=0)
+    keys = np.sort(_unrounded(rows * signs), axis=0)
     order = np.lexsort(keys[::-1])
     return order, signs[order]
 
@@ -75,8 +79,7 @@ def nameless_rows(rows: FloatArray) -> FloatArray:
     [[0.0, 2.0], [1.0, 3.0]]
     """
     ordered = np.sort(rows, axis=1)
-    scale = max(float(np.abs(ordered).max(initial=0.0)), 1e-300)
-    return ordered[np.lexsort((np.round(ordered / scale, 12) + 0.0).T)]
+    return ordered[np.lexsort(_unrounded(ordered).T)]
 
 
 def canonical_sides(num: FloatArray, den: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
@@ -89,12 +92,9 @@ def canonical_sides(num: FloatArray, den: FloatArray) -> tuple[FloatArray, Float
     >>> canonical_sides(np.array([[2.0, 1.0]]), np.array([[2.0, 2.0]]))
     (array([[1., 2.]]), array([[2., 2.]]), True)
     """
-    # Compared without their rounding, which differs from one order of summing to another.
-    scales = [max(float(np.abs(each).max()), 1e-300) for each in (num, den)]
     keys, orders = [], []
     for sides in ([0, 1], [1, 0]):
-        scaled = [each[:, sides] / scale for each, scale in zip((num, den), scales, strict=True)]
-        key = np.round(np.hstack(scaled), 12) + 0.0
+        key = np.hstack([_unrounded(each[:, sides]) for each in (num, den)])
         orders.append(np.lexsort(key.T[::-1]))
         keys.append(key[orders[-1]].ravel().tolist())
     swapped = bool(keys[1] < keys[0])

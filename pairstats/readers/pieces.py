@@ -102,10 +102,9 @@ def tasks_of(files: Sequence[Given], reading: Reading, by_record: bool, spans: b
 
 
 def _can_be_cut(given: Given, reading: Reading) -> bool:
-    with given.file.path.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b" or given.file.head[:1] != b"{"
-    large = given.file.path.stat().st_size > 2 * SPAN_BYTES
-    if packed or not large or flat_form(given, reading) != "jsonl":
+    file = given.file
+    large = file.path.stat().st_size > 2 * SPAN_BYTES
+    if file.packed or file.head[:1] != b"{" or not large or flat_form(given, reading) != "jsonl":
         return False
     seen = recognize(given, reading.reader, "jsonl")
     return not isinstance(seen, str) and seen[0].name == TABLES

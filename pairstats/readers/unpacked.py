@@ -16,7 +16,6 @@ from pairstats.readers.zipped import Archive, Member, check_ratio, is_zip
 
 MOST_MEMBERS = 100_000
 _OF_INSPECT = ("header.json", "_journal/start.json")
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 def files_in(file: RunFile) -> list[RunFile] | None:
@@ -38,9 +37,7 @@ def files_in(file: RunFile) -> list[RunFile] | None:
         When a member's name leaves the archive, a member is damaged or encrypted, or the archive would unpack
         to more than may be.
     """
-    with file.path.open("rb") as stream:
-        magic = stream.read(4)
-    if magic[:2] == _PACKED[0] or magic == _PACKED[1]:
+    if file.packed:
         if not is_zip(file.head):
             return None
         place = _place(file) / file.path.name.removesuffix(".gz").removesuffix(".zst")
@@ -48,7 +45,7 @@ def files_in(file: RunFile) -> list[RunFile] | None:
             _copy(file, place)
         inner = RunFile(place, file.shown)
         return files_in(inner) or [inner]
-    if not is_zip(magic) or is_workbook(file.head):
+    if not is_zip(file.head) or is_workbook(file.head):
         return None
     if not zipfile.is_zipfile(file.path):
         return None  # its end is missing: Inspect's reader may save what is whole

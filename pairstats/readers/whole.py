@@ -216,6 +216,6 @@ def draft_of(record: Record, given: Given, names: Sequence[str], tally: Tally, p
     if "score" in fields:
         scores.setdefault("score", fields.pop("score"))
     return Draft(
-        place, record.source, record.identity or digest(tally.content_sha256(), tally.records), fields, scores,
+        place, record.source, record.identity or digest(given.file.content_sha256, tally.records), fields, scores,
         {name: value for name, value in found.items() if value is not MISSING},
     )  # fmt: skip
