@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from pairstats.errors import SchemaError, counted, listed
 from pairstats.schema import IDS, KEY, MISSING, NAMES, STATUSES, conform, is_score, outside, within
 from pairstats.spelling import told, twins
+from pairstats.threads import MANY, side_by_side
 
 _MUST_BE_WRITTEN = ("family", "item", "model", "status")
 _UNIT_RANGE = (0.0, 1.0)
@@ -40,7 +42,8 @@ def faults(
         One sentence a failure, with the first rows (counted from 0, and by their `source` where they have
         one) and the number of them.
     """
-    values = {name: _values(table, name) for name in dict.fromkeys((*_MUST_BE_WRITTEN, *IDS))}
+    names = tuple(dict.fromkeys((*_MUST_BE_WRITTEN, *IDS)))
+    values = dict(zip(names, side_by_side(partial(_values, table), names, table.num_rows), strict=True))
     return [
         *(f"column {name!r} is missing" + _WHAT_FOR.get(name, "") for name in lacking),
         *_missing_columns(table),
@@ -173,14 +176,24 @@ def _blank_ids(table: pa.Table, lacking: Sequence[str], values: Mapping[str, pa.
 
 def _spelling_twins(table: pa.Table, values: Mapping[str, pa.Array]) -> Iterator[str]:
     """Find names that look alike and would still be two: they would not pair, without a word."""
-    for name in IDS:
-        if pc.all(pc.match_substring_regex(values[name], PLAIN_NAME)).as_py() is not False:
-            continue
+    for name in _odd_names(values, table.num_rows):
         column = _plain(table, name)
         found = twins(pc.unique(column).to_pylist())
         if found:
             rows = [row for each in found[0] for row in _rows(pc.equal(column, each))[:1]]
             yield f"'{name}' must spell a name in one way, but {told(name, found, _at(rows, table))}"
+
+
+def _odd_names(values: Mapping[str, pa.Array], rows: int) -> list[str]:
+    """Columns of names of which not all are plain."""
+    parts = [(name, first) for name in IDS for first in range(0, len(values[name]), MANY)]
+
+    def is_odd(part: tuple[str, int]) -> bool:
+        names = values[part[0]].slice(part[1], MANY)
+        return pc.all(pc.match_substring_regex(names, PLAIN_NAME)).as_py() is False
+
+    odd = {name for (name, _), yes in zip(parts, side_by_side(is_odd, parts, rows), strict=True) if yes}
+    return [name for name in IDS if name in odd]
 
 
 def _bad_words(table: pa.Table, values: pa.Array) -> Iterator[str]:
@@ -245,8 +258,8 @@ def key_codes(keys: pa.Table) -> np.ndarray:
     (True, False)
     """
     codes, size = np.zeros(keys.num_rows, dtype=np.int64), 1
-    for name in KEY:
-        values, indices = encoded(keys.column(name))
+    columns = [keys.column(name) for name in KEY]
+    for name, (values, indices) in zip(KEY, side_by_side(encoded, columns, keys.num_rows), strict=True):
         kinds = len(values) + 1
         if kinds == 1 or (kinds == 2 and not keys.column(name).null_count):
             continue

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairstats.errors import SchemaError
+from pairstats.threads import side_by_side
 
 VERSION = "1"
 
@@ -127,24 +129,30 @@ def conform(table: pa.Table) -> pa.Table:
     >>> conform(pa.table({"item": ["q1"], "model": ["m"]})).column("variant").to_pylist()
     ['base']
     """
-    faults: list[str] = []
-    arrays: dict[str, Any] = {}
-    for column in COLUMNS:
-        try:
-            arrays[column.name] = _conform_column(table, column)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            faults.append(f"column '{column.name}' must be {column.type}: {error}")
+    found = side_by_side(partial(_conform_column, table), COLUMNS, table.num_rows)
+    faults = [each for each in found if isinstance(each, str)]
     if faults:
         raise SchemaError("The records do not fit the paired long format: " + "; ".join(faults), faults)
+    arrays: dict[str, Any] = {column.name: each for column, each in zip(COLUMNS, found, strict=True)}
     for name in table.column_names:
         if name not in arrays:
             arrays[name] = table.column(name).cast(pa.float64()) if is_score(name) else table.column(name)
     return pa.table(arrays).replace_schema_metadata(_metadata(table))
 
 
-def _conform_column(table: pa.Table, column: Column) -> pa.ChunkedArray:
-    if column.name not in table.column_names:
-        return pa.chunked_array([pa.array([column.default] * table.num_rows, column.type)])
+def _conform_column(table: pa.Table, column: Column) -> pa.ChunkedArray | str:
+    """Give a column in its type, or say why it cannot take it."""
+    try:
+        return _in_its_type(table, column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        return f"column '{column.name}' must be {column.type}: {error}"
+
+
+def _in_its_type(table: pa.Table, column: Column) -> pa.ChunkedArray:
+    rows = table.num_rows
+    if column.name not in table.column_names or table.column(column.name).null_count == rows:
+        default = pa.scalar(column.default, column.type)
+        return pa.chunked_array([pa.repeat(default, rows) if rows else pa.array([], column.type)])
     values = table.column(column.name)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

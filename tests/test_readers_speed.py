@@ -503,7 +503,7 @@ def test_processes_are_started_where_that_is_worth_their_second(
     """Arrow reads flat tables on all cores by itself, so that half of the work with replies is left to share."""
     (tmp_path / "a.jsonl").write_bytes(as_lines(lines_of(40)))
     size = (tmp_path / "a.jsonl").stat().st_size
-    monkeypatch.setattr(workers, "_cores", lambda: 7)
+    monkeypatch.setattr(workers, "cores", lambda: 7)
     for parallel_bytes, answers, wanted in ((0.6, True, 1), (0.4, True, 7), (0.4, False, 1)):
         monkeypatch.setattr(workers, "PARALLEL_BYTES", parallel_bytes * size)
         words = NESTED_WORDS if answers else {"family": "item"}

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
-from typing import Any
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,12 @@ from pairstats.readers.base import LONGEST_LINE, RunFile
 from pairstats.readers.columns import Block, UnusualError, plain_types
 from pairstats.readers.json_columns import Lines, read_lines, rows_of
 from pairstats.readers.sheets import DELIMITERS, csv_header
+from pairstats.threads import ahead, cores
 
-BLOCK_BYTES = 1 << 25
+BLOCK_BYTES = 1 << 24
 BLOCK_ROWS = 1 << 16
-AT_ONCE = 2
-"""Blocks that are parsed at once: Arrow's own threads wait for each other at the end of each."""
+AT_ONCE = min(max(cores(), 2), 4)
+"""Blocks that are parsed at once, each by one thread: several of one block would wait for each other at its end."""
 _NEWLINE, _QUOTE, _RETURN = b'\n"\r'
 _MARK = b"\xef\xbb\xbf"
 
@@ -50,7 +51,7 @@ def blocks_of(file: RunFile, form: str) -> Iterator[Block]:
         When the rows must be read one by one.
     """
     try:
-        for block in _ahead(_KINDS[form](file, form)):
+        for block in ahead(_KINDS[form](file, form)):
             if len(set(block.names)) < len(block.names):
                 raise UnusualError("a name of two columns")
             yield block
@@ -58,20 +59,10 @@ def blocks_of(file: RunFile, form: str) -> Iterator[Block]:
         raise UnusualError(str(error)) from error
 
 
-def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield blocks while another thread reads the next one: Arrow needs no interpreter for it."""
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, blocks, None)
-        while (block := coming.result()) is not None:
-            coming = pool.submit(next, blocks, None)
-            yield block
-
-
 def _chunks(file: RunFile, whole_records: bool = False) -> Iterator[bytes]:
     """Yield bytes that end where a line ends; where quotes are counted, not within an open one."""
     with file.open() as stream:
-        while chunk := stream.read(BLOCK_BYTES):
-            chunk += _rest_of_line(stream)
+        while chunk := _up_to_line_end(stream, seekable=not file.packed):
             while whole_records and chunk.count(b'"') % 2:
                 rest = stream.read(1 << 16)
                 if not rest or len(chunk) > 2 * BLOCK_BYTES:
@@ -80,8 +71,19 @@ def _chunks(file: RunFile, whole_records: bool = False) -> Iterator[bytes]:
             yield chunk
 
 
-def _rest_of_line(stream: Any) -> bytes:
-    rest: bytes = stream.readline(LONGEST_LINE)
+def _up_to_line_end(stream: IO[bytes], seekable: bool) -> bytes:
+    if not seekable:
+        chunk = stream.read(BLOCK_BYTES)
+        return chunk + _rest_of_line(stream)
+    start = stream.tell()  # where the line ends is found first: to join two texts would copy both
+    stream.seek(start + BLOCK_BYTES)
+    length = BLOCK_BYTES + len(_rest_of_line(stream))
+    stream.seek(start)
+    return stream.read(length)
+
+
+def _rest_of_line(stream: IO[bytes]) -> bytes:
+    rest = stream.readline(LONGEST_LINE)
     if len(rest) == LONGEST_LINE:
         raise UnusualError("a line is too long")
     return rest
@@ -108,7 +110,8 @@ def _json_block(shown: str, lines: Lines, first: int) -> Block:
     if lines.table is None:
         return rows_of(shown, lines.text, first)
     names = tuple(lines.table.column_names)
-    return Block(names, lines.table, np.arange(first, first + lines.table.num_rows))
+    numbers = np.arange(first, first + lines.table.num_rows)
+    return Block(names, lines.table, numbers, len(lines.text))
 
 
 def _csv_blocks(file: RunFile, form: str) -> Iterator[Block]:
@@ -121,7 +124,7 @@ def _csv_blocks(file: RunFile, form: str) -> Iterator[Block]:
         if is_header and numbers.size:  # the first record of the file
             text, numbers, is_header = text[starts[1] :] if starts.size > 1 else b"", numbers[1:], False
         if numbers.size:
-            yield Block(tuple(names), _csv_columns(text, names, delimiter, numbers.size), numbers)
+            yield Block(tuple(names), _csv_columns(text, names, delimiter, numbers.size), numbers, len(chunk))
 
 
 def _csv_columns(text: bytes, names: list[str], delimiter: str, rows: int) -> pa.Table:

@@ -236,7 +236,8 @@ def read_pieces(
     spans = workers > 1 and reading.answers is not None
     pieces = []
     with progress_of(files, progress) as bar:
-        for piece in run(tasks_of(files, reading, workers > 1, spans), reading, workers, _kept):
+        sink = _kept if workers > 1 else bar.watching(_kept)
+        for piece in run(tasks_of(files, reading, workers > 1, spans), reading, workers, sink):
             pieces.append(piece)
             bar.update(piece.place + 1, sum(piece.tally.records for piece in pieces))
     parts, tallies = gathered(pieces, files, reading)

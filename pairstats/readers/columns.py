@@ -32,11 +32,14 @@ class Block:
         Their values: text, whole numbers, floats, truth values; other types as they came.
     numbers : numpy.ndarray
         Line or row number of every row, from 1.
+    size : int
+        Bytes of the file that hold them, where that is known.
     """
 
     names: tuple[str, ...]
     table: pa.Table
     numbers: np.ndarray
+    size: int = 0
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats import schema
+from pairstats import invariants, schema
 from pairstats.errors import ReadError
 from pairstats.readers.base import RunFile
 from pairstats.records.notes import TWO_SCALES, plain
@@ -154,13 +154,13 @@ class Counts:
 
 def counted(table: pa.Table, places: np.ndarray, files: int) -> Counts:
     """Count the rows of a table of the format by the position of each row's file among all files."""
-    status, reason = plain(table, "status"), plain(table, "reason")
-    unscored = pc.and_(pc.equal(status, schema.ANSWERED), pc.is_null(table.column("score")))
-    file = pa.array(places, pa.int64())
-    told = pa.table({"file": file, "why": pc.binary_join_element_wise(status, reason, " ")}).drop_null()
+    status, reason, scores = plain(table, "status"), plain(table, "reason"), table.column("score")
+    unscored = pc.and_(pc.equal(status, schema.ANSWERED), pc.is_null(scores))
+    told = pc.is_valid(reason)
+    why = pc.binary_join_element_wise(status.filter(told), reason.filter(told), " ")
     return Counts(
-        _times(pa.table({"file": file, "status": status}), files),
-        _times(told, files),
+        _times(places, status, files),
+        _times(places[np.asarray(told, dtype=bool)], why, files),
         np.bincount(places[np.asarray(unscored, dtype=bool)], minlength=files),
     )
 
@@ -202,12 +202,17 @@ def ledger(counts: Counts, tallies: list[Tally]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=list(LEDGER_COLUMNS))
 
 
-def _times(told: pa.Table, files: int) -> list[Counter[str]]:
+def _times(places: np.ndarray, told: pa.ChunkedArray, files: int) -> list[Counter[str]]:
     """How often each word is told of each file, in the order in which they are first told."""
     times: list[Counter[str]] = [Counter() for _ in range(files)]
-    grouped = told.group_by(told.column_names, use_threads=False).aggregate([([], "count_all")])
-    for row in grouped.to_pylist():
-        times[row["file"]][row[told.column_names[1]]] += row["count_all"]
+    words, codes = invariants.encoded(told)
+    kinds, n = len(words), len(places)
+    pairs = places * kinds + np.concatenate([*codes, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+    counts = np.bincount(pairs, minlength=files * kinds)
+    first = np.full(files * kinds, n)
+    first[pairs[::-1]] = np.arange(n)[::-1]  # the last of several that are written to one place stays
+    for pair in sorted(np.flatnonzero(counts).tolist(), key=first.__getitem__):
+        times[pair // kinds][words[pair % kinds].as_py()] += int(counts[pair])
     return times
 
 

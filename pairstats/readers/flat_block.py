@@ -84,7 +84,7 @@ class FlatBlock:
         self._drop_nan()
         return Part(
             pa.table(self.fields), place, met, fits,
-            pa.array(self.block.numbers), least, self.layout.primary,
+            pa.array(self.block.numbers), least, self.layout.primary, size=self.block.size,
         )  # fmt: skip
 
     def _met(self, further: Sequence[str], fixed: Sequence[str]) -> dict[str, tuple[int, int, int]]:
@@ -233,7 +233,9 @@ class FlatBlock:
         self.fields = {name: values.filter(kept) for name, values in self.fields.items()}
         self.scores = {name: values.filter(kept) for name, values in self.scores.items()}
         rows = np.asarray(kept)
-        self.block = Block(self.block.names, self.block.table.filter(kept), self.block.numbers[rows])
+        self.block = Block(
+            self.block.names, self.block.table.filter(kept), self.block.numbers[rows], self.block.size
+        )
         return fits
 
     def _check_key(self) -> None:

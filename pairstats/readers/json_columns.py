@@ -18,8 +18,7 @@ from pairstats.readers.mapping import lookup
 
 DEEPEST = 200
 """Levels of nesting that Arrow is trusted with."""
-PIECES = 8
-"""Parts of a block that Arrow parses at once."""
+_PART = 1 << 18
 _NEWLINE, _RETURN, _OPEN, _CLOSE, _LIST = b"\n\r{}["
 _NO_JSON = re.compile(rb"[:,\[]\s*(?:-NaN|-?Inf)\s*[,}\]]")
 """Numbers that Arrow takes and JSON, even as most write it, does not know."""
@@ -56,7 +55,7 @@ def read_lines(text: bytes, as_text: frozenset[str]) -> Lines:
         Columns that are read as text, whatever they look like.
     """
     codes = np.frombuffer(text, dtype=np.uint8)
-    newlines = np.flatnonzero(codes == _NEWLINE)
+    newlines = _places(codes, _NEWLINE)
     end = _end(text)
     between = newlines[: np.searchsorted(newlines, end)]
     table = None
@@ -65,6 +64,12 @@ def read_lines(text: bytes, as_text: frozenset[str]) -> Lines:
     if table is not None and table.num_rows != between.size + 1:
         table = None
     return Lines(text, newlines.size, table, as_text)
+
+
+def _places(codes: np.ndarray, mark: int) -> np.ndarray:
+    """Places of a mark; a part at a time, so that what is compared stays near the processor."""
+    parts = range(0, codes.size, _PART)
+    return np.concatenate([first + np.flatnonzero(codes[first : first + _PART] == mark) for first in parts])
 
 
 def _end(text: bytes) -> int:
@@ -133,7 +138,7 @@ def _may_hold_no_number(table: pa.Table) -> bool:
 def _parsed(text: bytes, end: int, as_text: frozenset[str]) -> pa.Table:
     known = pa.schema([pa.field(name, pa.string()) for name in sorted(as_text)])
     options = pa_json.ParseOptions(explicit_schema=known) if as_text else None
-    reading = pa_json.ReadOptions(block_size=max(1 << 20, end // PIECES))
+    reading = pa_json.ReadOptions(block_size=end + 1, use_threads=False)  # several texts are read at once
     body = pa.BufferReader(pa.py_buffer(text).slice(0, end))
     table = pa_json.read_json(body, read_options=reading, parse_options=options)
     unseen = [name for name in as_text if table.column(name).null_count == table.num_rows]
@@ -149,7 +154,7 @@ def rows_of(shown: str, text: bytes, first: int) -> Block:
             rows.append(parse_object(line, f"{shown}:{number}"))
     names = tuple(dict.fromkeys(name for row in rows for name in row))
     columns = {name: array_of([lookup(row, name) if name in row else None for row in rows]) for name in names}
-    return Block(names, pa.table(columns), np.array(numbers, dtype=np.int64))
+    return Block(names, pa.table(columns), np.array(numbers, dtype=np.int64), len(text))
 
 
 def array_of(values: list[Any]) -> pa.Array:

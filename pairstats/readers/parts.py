@@ -64,6 +64,8 @@ class Part:
         Score that became ``score``.
     stored : Stored or None
         Where the rows are, if not in memory.
+    size : int
+        Bytes of the file that hold them, where that is known.
     """
 
     table: pa.Table
@@ -74,6 +76,7 @@ class Part:
     least_repeat: int | None = None
     primary: str | None = None
     stored: Stored | None = None
+    size: int = 0
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Column of the part; nulls where it has none."""

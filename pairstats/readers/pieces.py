@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import Thread
 
@@ -17,6 +17,7 @@ from pairstats.readers.flat import flat_form, flat_parts
 from pairstats.readers.layout import Layout, layout_of
 from pairstats.readers.mapping import OF_THE_ITEM, Context, NowhereError
 from pairstats.readers.parts import Part
+from pairstats.readers.progress import Sink
 from pairstats.readers.reading import Reading
 from pairstats.readers.requests import ASKED
 from pairstats.readers.whole import draft_of, guarded
@@ -26,9 +27,6 @@ SPAN_BYTES = 1 << 24
 CHUNK = 20_000
 CHUNK_BYTES = 1 << 25
 """Records that are held as objects at a time, and characters in them."""
-
-Sink = Callable[[Part], Part]
-"""What becomes of a part as soon as it is read: it stays in memory, or is laid on disk."""
 
 
 @dataclass(frozen=True, slots=True)

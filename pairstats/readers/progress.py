@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pairstats.readers.files import Given
+from pairstats.readers.parts import Part
 
+Sink = Callable[[Part], Part]
+"""What becomes of a part as soon as it is read: it stays in memory, or is laid on disk."""
 PATIENCE = 1.0
 """Seconds before progress is shown."""
 
@@ -47,6 +50,19 @@ class Progress:
             description=f"reading {min(files_done + 1, len(self._sizes))}/{len(self._sizes)}",
             speed=f"{records / elapsed:,.0f} records/s" if records and elapsed > 0 else "",
         )  # fmt: skip
+
+    def watching(self, sink: Sink) -> Sink:
+        """Give a sink that shows every part that it takes; for a single process, which reads in order."""
+        place, records, size = 0, 0, 0
+
+        def watched(part: Part) -> Part:
+            nonlocal place, records, size
+            place, size = part.place, part.size + (size if part.place == place else 0)
+            records += part.table.num_rows
+            self.update(place, records, size)
+            return sink(part)
+
+        return watched
 
     def stop(self) -> None:
         """Take the bar away."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,7 @@ from pairstats.readers.whole import raws
 from pairstats.readers.workers import run
 from pairstats.records import file as records_file
 from pairstats.spelling import plain_name, told, twins
+from pairstats.threads import ahead
 
 _IDENTITY = "\0identity"
 _TOLD = {"status": pa.string(), "reason": pa.string(), "score": pa.float64()}
@@ -81,11 +82,12 @@ def stream_runs(
         When two records share a key.
     """
     with tempfile.TemporaryDirectory(prefix=".pairstats-", dir=path.absolute().parent) as folder:
-        sink = partial(_laid_on_disk, Path(folder))
+        laid = partial(_laid_on_disk, Path(folder))
         pieces: list[Piece] = []
         records = 0
         with progress_of(files, progress) as bar:
-            for piece in run(tasks_of(files, reading, True, True), reading, workers, sink):
+            sink = laid if workers > 1 else bar.watching(laid)
+            for piece in run(tasks_of(files, reading, True, workers > 1), reading, workers, sink):
                 pieces.append(piece)
                 records += piece.tally.records
                 span = piece.span
@@ -139,8 +141,7 @@ class _Writing:
 
     def loaded(self) -> Iterator[Part]:
         """Parts with their rows, one after the other."""
-        for part in self.parts:
-            yield shifted(_load(part), self.shifts)
+        return ahead(shifted(_load(part), self.shifts) for part in self.parts)
 
     def write(self, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Check what needs all rows, then write them."""
@@ -176,6 +177,7 @@ class _Writing:
             values = pc.unique(in_type(part.column(name), pa.string()))
             plain = pc.fill_null(pc.match_substring_regex(values, invariants.PLAIN_NAME), True)
             odd.update(values.filter(pc.invert(plain)).to_pylist())
+            odd.discard("")  # which is no name, and written in one way only
 
     def _copies(self) -> np.ndarray:
         """Rows that were read twice, counted through all parts; refuses different rows of one key."""
@@ -249,15 +251,9 @@ class _Writing:
         types = {name: self._type(was) for name, was in names.items()}
         account = ledger(self.counts, self.tallies), left_out_frame(self.tallies)
         told_of_all = records_file.account_of(*account, self.reading.score_range)
-        first = 0
         writer: pq.ParquetWriter | None = None
         try:
-            for part in self.loaded():
-                mask = _kept(part, dropped - first)
-                first += mask.size
-                columns = {name: in_type(part.column(was), types[name]) for name, was in names.items()}
-                rows = pa.table(columns).filter(pa.array(mask))
-                table = invariants.validate(rows, score_range=self.reading.score_range, keys_differ=True)
+            for table in ahead(self._tables(dropped, names, types)):
                 table = table.replace_schema_metadata({**table.schema.metadata, **told_of_all})
                 writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
                 writer.write_table(table)
@@ -265,6 +261,18 @@ class _Writing:
             if writer is not None:
                 writer.close()
         return account
+
+    def _tables(
+        self, dropped: np.ndarray, names: Mapping[str, str], types: Mapping[str, pa.DataType]
+    ) -> Iterator[pa.Table]:
+        """Give the rows of every part in the format."""
+        first = 0
+        for part in self.loaded():
+            mask = _kept(part, dropped - first)
+            first += mask.size
+            columns = {name: in_type(part.column(was), types[name]) for name, was in names.items()}
+            rows = pa.table(columns).filter(pa.array(mask))
+            yield invariants.validate(rows, score_range=self.reading.score_range, keys_differ=True)
 
     def _type(self, name: str) -> pa.DataType:
         some_large = any(part.stored is not None and name in part.stored.large for part in self.parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
 import sys
 from collections import deque
@@ -17,8 +16,10 @@ from pairstats.errors import PairstatsError
 from pairstats.readers.columns import UnusualError
 from pairstats.readers.files import Given
 from pairstats.readers.flat import flat_form
-from pairstats.readers.pieces import Piece, Sink, Task, read_piece
+from pairstats.readers.pieces import Piece, Task, read_piece
+from pairstats.readers.progress import Sink
 from pairstats.readers.reading import Reading
+from pairstats.threads import cores
 
 PARALLEL_BYTES = 50 << 20
 """Input from which starting processes is worth its second."""
@@ -52,7 +53,7 @@ def number_of_workers(files: Sequence[Given], reading: Reading, wanted: int | No
     # Arrow reads flat tables on all cores by itself: only where replies are read besides, and many, others help.
     flat = [given for given in files if _is_flat(given, reading)]
     work = size_of(files) - size_of(flat) + (size_of(flat) / 2 if reading.answers is not None else 0)
-    return _cores() if work > PARALLEL_BYTES else 1
+    return cores() if work > PARALLEL_BYTES else 1
 
 
 def _is_flat(given: Given, reading: Reading) -> bool:
@@ -62,10 +63,6 @@ def _is_flat(given: Given, reading: Reading) -> bool:
 def size_of(files: Iterable[Given]) -> int:
     """Bytes of the files as they lie on disk."""
     return sum(given.file.path.stat().st_size for given in files if not (given.unread or given.broken))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _can_travel(reading: Reading) -> bool:
