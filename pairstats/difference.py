@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pairstats.arguments import checked
 from pairstats.protocol.meaning import meaning_diff
 from pairstats.records.changes import RecordChanges, record_changes
 from pairstats.results import Results
@@ -119,6 +120,7 @@ class ResultsDiff:
         return title + "".join(parts)
 
 
+@checked
 def diff_results(old: str | Path, new: str | Path) -> ResultsDiff:
     """Compare two results folders: what changed, comparison by comparison, and why.
 

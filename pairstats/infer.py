@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairstats._version import __version__
+from pairstats.arguments import checked
 from pairstats.asking import check_comparison, check_estimand, check_panel, remarks
 from pairstats.contrasts import Comparison
-from pairstats.errors import one_of
+from pairstats.errors import PairstatsError, one_of
 from pairstats.estimands import Estimand
 from pairstats.interval_names import as_interval
 from pairstats.intervals import FamilyInterval, IntervalKind
@@ -23,6 +24,7 @@ from pairstats.sums import Units
 MISSING_RULES = ("common", "refuse", "drop-family")
 
 
+@checked
 def estimate(
     panel: Panel,
     estimand: Estimand | Sequence[Estimand],
@@ -69,8 +71,9 @@ def estimate(
     estimand model estimate [95 %]         families missing method
     accuracy m     0.850    [0.651, 0.956] 20       0       family-jeffreys
     """
-    check_panel(panel)
-    if isinstance(estimand, Sequence) and not isinstance(estimand, str):
+    if isinstance(estimand, Sequence):
+        if not len(estimand):
+            raise PairstatsError("`estimand` must hold at least one estimand, but it is empty.")
         return concat([
             estimate(panel, one, interval=interval, confidence_level=confidence_level, alternative=alternative)
             for one in estimand
@@ -83,6 +86,7 @@ def estimate(
     return Estimates.from_rows(rows, factors=panel.cells, provenance=_provenance(asked, units))
 
 
+@checked
 def contrast(
     panel: Panel,
     estimand: Estimand,

@@ -13,6 +13,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from pairstats._version import __version__
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError
 from pairstats.outputs import check_file
 from pairstats.results import Results
@@ -31,6 +32,7 @@ START_TIMEOUT = 120
 """Seconds that a cell, and the start of the kernel, may take."""
 
 
+@checked
 def write_report(
     results_folder: str | Path,
     output: str | Path,

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, listed, nearest
 
 VERSION = "1"
@@ -157,6 +158,7 @@ class Estimates:
         return as_html(self)
 
 
+@checked
 def concat(parts: Sequence[Estimates], provenance: Mapping[str, Any] | None = None) -> Estimates:
     """Stack estimates into one table, as a script does with several tables of one kind.
 

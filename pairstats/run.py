@@ -10,11 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairstats.analysis import Analysis, Progress, analyse
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, ProtocolError
 from pairstats.outputs import check_parent
 from pairstats.protocol import Protocol, ProtocolFile, load_protocol, read_protocol
-from pairstats.protocol.lock import broken, checksums, foreseeable, read_lock, scripts_of, seen_when_frozen
-from pairstats.protocol.places import Fault
+from pairstats.protocol.lock import (
+    broken,
+    checksums,
+    foreseeable,
+    read_lock,
+    scripts_of,
+    seen_when_frozen,
+    undeclared,
+)
+from pairstats.protocol.places import Fault, Place
 from pairstats.records.rescoring import Rescored
 from pairstats.result import Estimates, guarded
 from pairstats.study import FOLDER as STUDY
@@ -30,6 +39,7 @@ _STALE_FOLDERS = ("figures", EXPLORATORY, STUDY)
 _STALE_STEMS = ("calibration", "sensitivity", "completeness_by_block", "rescored")
 
 
+@checked
 def run_protocol(
     path: str | Path,
     output: str | Path,
@@ -137,7 +147,7 @@ def check_protocol(path: str | Path) -> dict[str, Any]:
     -------
     dict
         ``name``, counts of ``estimands`` and ``contrasts``, ``frozen`` (time, or None), and ``findings``: all
-        that would stop a run, each with its line.
+        that would stop a run or a freeze, each with its line.
 
     Raises
     ------
@@ -145,8 +155,9 @@ def check_protocol(path: str | Path) -> dict[str, Any]:
         When there is no such file, or it is no TOML.
     """
     read = read_protocol(path)
-    found = read.told([*read.faults, *_absent(read)])
-    lock = read_lock(path)
+    lock, left_open = read_lock(path), undeclared(read.content)
+    open_rules = [Fault(left_open, Place("design"))] if left_open and lock is None else []
+    found = read.told([*read.faults, *_absent(read), *open_rules])
     if lock is not None and not read.faults:
         found += broken(read.protocol(), lock)
     head = read.tables.value("protocol")

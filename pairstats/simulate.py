@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, listed
 from pairstats.invariants import validate
 from pairstats.numeric.checks import as_count
@@ -164,6 +165,7 @@ class Simulation:
         )
 
 
+@checked
 def simulate_records(
     *,
     rates: Rates,

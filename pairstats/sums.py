@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pairstats.errors import PairingError, PairstatsError
+from pairstats.errors import PairingError, PairstatsError, counted
 from pairstats.estimands import SUMS, Estimand, Rows
 
 Cell = tuple[str, ...]
@@ -53,8 +53,9 @@ class Units:
         negative = np.flatnonzero(frame["den"].to_numpy() < 0)
         if negative.size:
             raise PairstatsError(
-                f"The denominator of {estimand.name} must not be negative, but it is in {negative.size} units, the "
-                f"first in family {frame[family].iloc[negative[0]]}. Check the column."
+                f"The denominator of {estimand.name} must not be negative, but it is in "
+                f"{counted(negative.size, 'unit')}, the first in family {frame[family].iloc[negative[0]]}. Check "
+                "the column."
             )
         return cls._dense(frame, family, cells, unit)
 
@@ -152,8 +153,9 @@ class FamilySums:
         """Ratio of each family in each cell; an error where a family has a numerator but no denominator."""
         if self.stray:
             raise PairstatsError(
-                f"Every family must have a denominator, but {len(self.stray)} have a numerator only, the first "
-                f"{self.stray[0]}. Take a denominator that every family has, such as a count of replies."
+                f"Every family must have a denominator, but of {counted(len(self.stray), 'family')} there is a "
+                f"numerator only, the first {self.stray[0]}. Take a denominator that every family has, such as a "
+                "count of replies."
             )
         ratios: np.ndarray = self.num / self.den
         return ratios
@@ -167,7 +169,8 @@ class FamilySums:
     def strays(self) -> list[str]:
         """Note on the families that have no ratio."""
         found = self.stray
-        said = f"no interval: {len(found)} families have a numerator but no denominator, the first "
+        have = f"{counted(len(found), 'family')} {'has' if len(found) == 1 else 'have'}"
+        said = f"no interval: {have} a numerator but no denominator, the first "
         return [said + found[0]] if found else []
 
     def value(self, weights: np.ndarray | None = None) -> np.ndarray:
@@ -203,7 +206,7 @@ def _sorted_codes(values: pd.Series, name: str) -> tuple[np.ndarray, int]:
     if missing:
         raise PairingError(
             f"A column that makes cells or units must not be null, but {name!r} is in {missing} of "
-            f"{len(values)} groups. Fill it, or leave those rows out with panel.where()."
+            f"{counted(len(values), 'group')}. Fill it, or leave those rows out with panel.where()."
         )
     order = np.argsort(np.asarray([str(value) for value in distinct], dtype=object), kind="stable")
     rank = np.empty(len(distinct), dtype=np.int64)

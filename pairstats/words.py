@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, counted, listed
 from pairstats.result import Estimates
 from pairstats.schema import ANSWERED, STATUSES
@@ -67,6 +68,7 @@ class Finding:
         return " ".join(filter(None, (self.lead, "; ".join(self.items), self.remark))) + "."
 
 
+@checked
 def findings(
     estimates: Estimates,
     *,

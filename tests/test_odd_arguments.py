@@ -1,15 +1,22 @@
-"""Odd arguments of verbs: every one is an error of ours that names the argument, and says what there is."""
+"""Odd arguments of public functions: every one is an error of ours that names it, and says what there is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import pairstats as ps
+from pairstats.arguments import described, fits
 from pairstats.errors import PairstatsError
+from pairstats.estimands import Estimand
+from pairstats.intervals import IntervalKind
 
 NAN = float("nan")
 ROWS = pd.DataFrame([
@@ -55,8 +62,6 @@ def judged(**words: Any) -> Any:
     ],
 )
 def test_what_is_no_number_within_is_named(name: str, ask: Callable[[Any], Any], value: Any) -> None:
-    if name == "confidence_level" and value == "0.5":
-        pytest.skip("a level may be written as a text")
     with pytest.raises(PairstatsError, match=f"`{name}` must .*but got "):
         ask(value)
 
@@ -64,7 +69,7 @@ def test_what_is_no_number_within_is_named(name: str, ask: Callable[[Any], Any],
 @pytest.mark.parametrize("value", NO_COUNTS, ids=repr)
 @pytest.mark.parametrize("name", ["copies", "n_pairs"])
 def test_what_is_no_count_is_named_even_where_nothing_is_planned(name: str, value: Any) -> None:
-    with pytest.raises(PairstatsError, match=f"`{name}` must be a whole number of at least 1, but got"):
+    with pytest.raises(PairstatsError, match=f"`{name}` must be a whole number of at least 1.* but got"):
         planned(**{name: value})
     same = ps.Panel(ROWS.assign(score=1.0))
     with pytest.raises(PairstatsError, match=f"`{name}` must be"):
@@ -89,8 +94,8 @@ def test_accuracies_of_a_scorer(name: str, value: Any) -> None:
         (lambda: planned(method="exat"), "`method` must be one of .*'exact'.* but got 'exat'"),
         (lambda: planned(column="scor"), "no column 'scor'.* Did you mean 'score'[?]"),
         (lambda: planned(column="note"), "'note', which must hold numbers"),
-        (lambda: ps.families_plan(PANEL, "model"), "comparison must be a value such as Pairwise"),
-        (lambda: ps.families_plan(PANEL, None), "comparison must be a value such as Pairwise"),
+        (lambda: ps.families_plan(PANEL, "model"), "`comparison` must be a value such as Pairwise"),
+        (lambda: ps.families_plan(PANEL, None), "`comparison` must be a value such as Pairwise"),
         (lambda: ps.families_plan(PANEL, ps.Pairwise("modell")), "Did you mean 'model'[?]"),
         (lambda: ps.rate_test(PANEL, ps.Mean("scor"), 0.5), "Did you mean 'score'[?]"),
         (lambda: ps.rate_test(PANEL, ps.Mean("said"), 0.5), "must have a known range, but 'mean.said.' has none"),
@@ -101,12 +106,12 @@ def test_accuracies_of_a_scorer(name: str, value: Any) -> None:
         (lambda: corrected(kind="exact"), "`kind` must be one of"),
         (lambda: judged(column="answr"), "Did you mean 'answer'[?]"),
         (lambda: judged(shown_first="varient"), "Did you mean 'variant'[?]"),
-        (lambda: judged(systems=None), "`systems` must name two"),
+        (lambda: judged(systems=None), "`systems` must be two texts or numbers, but got None"),
         (lambda: ps.compare_confidences(PANEL, "said", "said"), "must be three columns, but are 'said', 'said'"),
         (lambda: ps.compare_confidences(PANEL, "said", "score"), "must be three columns"),
         (lambda: ps.compare_confidences(PANEL, "note", "said"), "Column 'note' must hold numbers, but holds 'n0'"),
         (lambda: ps.compare_confidences(PANEL, "said", "said2"), "Did you mean 'said'[?]"),
-        (lambda: ps.compare_confidences(PANEL, ["said"], "confidence"), r"no column \['said'\]"),
+        (lambda: ps.compare_confidences(PANEL, ["said"], "note"), r"`first` must be a text, but got \['said'\]"),
         (lambda: ps.auroc(PANEL, "note"), "Column 'note' must hold numbers"),
         (lambda: ps.aurc(PANEL, "note"), "Column 'note' must hold numbers"),
         (lambda: ps.compare_auroc(PANEL, confidence="note"), "Column 'note' must hold numbers"),
@@ -137,7 +142,7 @@ def test_wrong_names_and_texts_for_numbers(ask: Callable[[], Any], match: str) -
 def test_what_is_no_estimand(ask: Callable[[Any], Any], given: Any) -> None:
     if given is None and "margin_plan" in ask.__code__.co_names:
         pytest.skip("left out, it is the mean score")
-    with pytest.raises(PairstatsError, match="An estimand must be a value such as Mean"):
+    with pytest.raises(PairstatsError, match="`estimand` must be a value such as Mean"):
         ask(given)
 
 
@@ -155,7 +160,7 @@ def test_what_is_no_estimand(ask: Callable[[Any], Any], given: Any) -> None:
 )
 def test_records_are_no_panel(ask: Callable[[Any], Any]) -> None:
     with pytest.raises(
-        PairstatsError, match=r"must be a Panel, but is a DataFrame. Make one: Panel\(records\)"
+        PairstatsError, match=r"`panel` must be a Panel, but got a DataFrame. Make one: Panel\(records\)"
     ):
         ask(ROWS)
 
@@ -173,3 +178,264 @@ def test_numbers_written_as_objects_are_numbers() -> None:
         pd.testing.assert_frame_equal(
             ps.compare_confidences(ps.Panel(same), "said", "confidence").frame, whole
         )
+
+
+REPLIES = pd.DataFrame([
+    {"family": f"f{g}", "item": f"q{g}", "model": m, "variant": v, "repeat": r, "status": "answered",
+     "score": float((g * 7 + i + len(m) * 3 + r) % 5 > 1), "style": 0.5, "said": 0.9 - (g + i) % 4 / 10,
+     "confidence": 0.5 + (g + i) % 5 / 10, "answer": "AB"[(g * 3 + i + len(m)) % 4 // 3], "category": "xy"[g % 2],
+     "output_tokens": 100.0 + g * len(m), "outcome": "uvw"[g % 3], "response": f"r{g}{v}{m}", "run": "1"}
+    for g in range(12) for i, v in enumerate(("base", "a", "b")) for m in ("a", "bb") for r in (0, 1)
+])  # fmt: skip
+ALL = ps.Panel(REPLIES)
+ONCE = ps.Panel(REPLIES[(REPLIES["repeat"] == 0) & (REPLIES["variant"] == "base")])
+TWICE = ps.Panel(REPLIES.assign(run=REPLIES["repeat"].astype(str), repeat=0))
+JUDGED = ps.Panel(REPLIES[REPLIES["variant"] != "base"])
+RECORDS = ps.Records.from_frame(REPLIES[REPLIES["repeat"] == 0])
+FOUND = ps.estimate(ONCE, SCORE)
+NOWHERE = "/nowhere/at/all"
+DESIGN = """
+[protocol]
+name = "power"
+[[records.source]]
+path = "none.csv"
+[interval]
+method = "family-cp"
+[[estimand]]
+name = "acc"
+kind = "mean"
+[[contrast]]
+name = "C1"
+estimand = "acc"
+compare = { factor = "model", level = "a", reference = "b" }
+[power]
+rates = { acc = { a = 0.5, b = 0.9 } }
+families = [8]
+icc = 0.0
+rho = 0.0
+n_simulations = 100
+seed = 1
+"""
+
+
+def designed() -> ps.Protocol:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "protocol.toml"
+        path.write_text(DESIGN, encoding="utf-8")
+        return ps.load_protocol(path)
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "Panel": {"records": REPLIES},
+    "Panel.by": {"cells": ["model"]},
+    "Panel.completeness": {},
+    "Panel.filter": {"condition": "score >= 0"},
+    "Panel.levels": {"column": "model"},
+    "Panel.not_meeting": {"condition": "score > 0"},
+    "Panel.scored_by": {"column": "style"},
+    "Panel.where": {"model": "a"},
+    "Panel.with_rules": {},
+    "Panel.without": {"model": "a"},
+    "Records.from_frame": {"frame": REPLIES},
+    "Records.load": {"path": NOWHERE},
+    "Records.save": {"path": "r.parquet"},
+    "agreement": {"panel": ALL},
+    "answer_spread": {"panel": ALL},
+    "aurc": {"panel": ALL},
+    "auroc": {"panel": ALL},
+    "bound_plan": {"panel": ALL, "estimand": SCORE},
+    "brier_parts": {"panel": ALL},
+    "calibration_curve": {"panel": ALL},
+    "calibration_errors": {"panel": ALL, "n_resamples": 20},
+    "calibration_summary": {"panel": ALL, "n_resamples": 20},
+    "capped": {"panel": ALL, "estimand": SCORE, "cap_panel": ALL, "cap": SCORE},
+    "check_records": {"records": RECORDS},
+    "classes": {"panel": ONCE},
+    "compare_auroc": {"panel": ALL},
+    "compare_confidences": {"panel": ALL, "first": "said", "second": "confidence"},
+    "concat": {"parts": [FOUND]},
+    "contrast": {"panel": ALL, "estimand": SCORE, "comparison": MODELS},
+    "control_flips": {"panel": ALL, "variants": "a", "control": "b"},
+    "copied_replies": {"panel": ALL},
+    "corp_curve": {"panel": ALL, "n_resamples": 20},
+    "corrected": {"panel": ALL, "estimand": SCORE, "sensitivity": 0.9, "specificity": 0.9},
+    "design_effects": {"panel": ALL, "estimand": SCORE},
+    "diff_results": {"old": NOWHERE, "new": NOWHERE},
+    "estimate": {"panel": ALL, "estimand": SCORE},
+    "excess_flips": {"panel": ALL},
+    "extract": {"name": "item", "pattern": "(a)"},
+    "families_plan": {"panel": ALL, "comparison": MODELS, "method": "connor"},
+    "fill_article": {"article": NOWHERE, "results": NOWHERE},
+    "findings": {"estimates": FOUND},
+    "flip_table": {"panel": ALL},
+    "framing_test": {"panel": ALL},
+    "judge_verdicts": {"panel": JUDGED, "systems": ("a", "b"), "column": "variant", "shown_first": "variant"},
+    "load_protocol": {"path": NOWHERE},
+    "load_records": {"path": NOWHERE},
+    "macro_average": {"panel": ALL, "estimand": SCORE, "stratum": "category"},
+    "margin_plan": {"panel": ALL, "estimand": SCORE},
+    "margin_test": {"panel": ALL, "estimand": SCORE, "comparison": MODELS, "claim": "superiority"},
+    "missing_bounds": {"panel": ALL, "estimand": SCORE},
+    "number_correct": {"panel": ONCE},
+    "omnibus": {"panel": ALL, "estimand": SCORE, "n_resamples": 99},
+    "paired_intervals": {"panel": ONCE},
+    "paired_tests": {"panel": ONCE},
+    "pass_rates": {"panel": ALL, "k": 2},
+    "post_stratify": {"panel": ALL, "estimand": SCORE, "stratum": "category"},
+    "power_of": {"protocol": designed()},
+    "probability_better": {"panel": ONCE, "estimand": SCORE, "comparison": MODELS},
+    "rank": {"panel": ALL, "estimand": SCORE},
+    "rate_test": {"panel": ALL, "estimand": SCORE, "rate": 0.5},
+    "read_runs": {"paths": NOWHERE},
+    "redact_records": {"records": RECORDS},
+    "rescore": {"records": RECORDS, "scorer": lambda row: 1.0},
+    "retest": {"panel": TWICE},
+    "review_curve": {"panel": ALL},
+    "run_protocol": {"path": NOWHERE, "output": "out"},
+    "silent_errors": {"panel": ALL},
+    "simulate_records": {"rates": {"a": 0.5, "b": 0.6}, "families": 5, "rng": 1},
+    "simultaneous": {"panel": ALL, "estimand": SCORE, "comparison": MODELS},
+    "to_every_eval_ever": {"records": RECORDS, "path": "out"},
+    "usage": {"panel": ONCE, "n_resamples": 99},
+    "validate": {"table": RECORDS.table},
+    "variance_parts": {"panel": ALL},
+    "verify_results": {"folder": NOWHERE},
+    "weighted": {"panel": ALL, "weights": {"score": 0.5, "style": 0.5}},
+    "write_report": {"results_folder": NOWHERE, "output": "out.html"},
+}  # fmt: skip
+"""A call of every public function, of which one argument after the other is replaced."""
+
+OPEN = {
+    ("Panel", "records"),
+    ("Records.from_frame", "frame"),
+    ("read_runs", "items"),
+    ("read_runs", "answers"),
+}
+"""Arguments of which the function itself says what they may be."""
+
+ODD: tuple[Any, ...] = (
+    "0.95", "x", "", "category", "answer", "model", "score", "family", "status", "repeat", [], ["m"], 5, -1, 0, NAN,
+    float("inf"), None, True, ps.Mean, MODELS, SCORE, ROWS, RECORDS, {}, {"x": "y"}, object(), 1.5, b"x", [None],
+    ("a",), [0.5, "x"], (1, 2, 3),
+)  # fmt: skip
+FOREIGN: tuple[Any, ...] = (object(), ps.Panel, b"x", 1j)
+"""What no argument may be."""
+
+
+def function(name: str) -> Callable[..., Any]:
+    owner, _, method = name.rpartition(".")
+    if owner == "Panel":
+        return getattr(ALL, method)  # type: ignore[no-any-return]
+    return getattr(RECORDS if owner else ps, method)  # type: ignore[no-any-return]
+
+
+def parameters(name: str) -> list[str]:
+    own = [
+        p.name for p in inspect.signature(function(name)).parameters.values() if p.kind is not p.VAR_KEYWORD
+    ]
+    return list(dict.fromkeys([*own, *CALLS[name]]))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_odd_value_is_an_error_from_deep_inside(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong = []
+    for parameter in parameters(name):
+        for value in ODD:
+            try:
+                function(name)(**CALLS[name] | {parameter: value})
+            except PairstatsError:
+                continue
+            except Exception as error:
+                wrong.append(f"{parameter}={value!r}: {type(error).__name__}: {error}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_no_argument_may_be_is_named(name: str) -> None:
+    for parameter in parameters(name):
+        for value in FOREIGN if (name, parameter) not in OPEN else ():
+            with pytest.raises(
+                PairstatsError, match=rf"`{parameter}` must .*but got (an? |the class |b'x|1j)"
+            ):
+                function(name)(**CALLS[name] | {parameter: value})
+
+
+def test_every_public_function_is_called_with_odd_arguments() -> None:
+    functions = {name for name in ps.__all__ if inspect.isfunction(getattr(ps, name))}
+    assert functions <= set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_call_itself_is_right(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    """Without an odd argument there is a result, or nothing but the file is missing."""
+    monkeypatch.chdir(tmp_path)
+    if NOWHERE in str(CALLS[name].values()):
+        with pytest.raises(PairstatsError, match=f"{NOWHERE}|there is none"):
+            function(name)(**CALLS[name])
+    else:
+        function(name)(**CALLS[name])
+
+
+def test_a_column_may_be_called_as_an_argument_is() -> None:
+    panel = ps.Panel(REPLIES.assign(k=0, alpha=5, rng=-1))
+    assert len(panel.where(k=0, alpha=[5], rng=-1).frame.collect()) == len(REPLIES)
+
+
+@pytest.mark.parametrize(
+    "values", [["a", "bb"], ("a", "bb"), {"a", "bb"}, np.array(["a", "bb"]), pd.Index(["a", "bb"])]
+)
+def test_several_levels_may_be_any_row(values: Any) -> None:
+    assert ALL.where(model=values).levels("model") == ["a", "bb"]
+
+
+@pytest.mark.parametrize(
+    ("hint", "words"),
+    [
+        (float, "a number"),
+        (int | None, "a whole number or None"),
+        (Sequence[str] | str, "a text or a list of texts"),
+        (str | Path, "a path"),
+        (tuple[float, float], "two numbers"),
+        (float | tuple[float, float], "a number or two numbers"),
+        (Mapping[str, float] | None, "a dict of texts to numbers or None"),
+        (Literal["a", "b"], "one of 'a', 'b'"),
+        (bool | None, "True or False or None"),
+        (Callable[[str], None] | None, "a function or None"),
+        (ps.Panel, "a Panel"),
+        (ps.Records, "Records"),
+        (list[tuple[str, str]], "a list of pairs of texts"),
+    ],
+)
+def test_what_is_wanted_is_said_in_words(hint: Any, words: str) -> None:
+    assert described(hint) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "whether"),
+    [
+        (np.int64(3), int, True),
+        (np.float32(0.5), float, True),
+        (np.bool_(True), bool, True),
+        (True, int, False),
+        (3.0, int, False),
+        (NAN, float, False),
+        (np.array(["a"]), Sequence[str], True),
+        (np.array([["a"]]), Sequence[str], False),
+        (pd.Series([0.5]), Sequence[float], True),
+        (ROWS, Sequence[str], False),
+        ("ab", Sequence[str], False),
+        ([0, 1], tuple[float, float], True),
+        ([0, 1, 2], tuple[float, float], False),
+        (Path("x"), str | Path, True),
+        (ps.Mean, Estimand, False),
+        (SCORE, Estimand, True),
+        (MODELS, Estimand, False),
+        (ps.Bootstrap(), IntervalKind | str | None, True),
+        ("cp", Literal["jeffreys", "cp"], True),
+        (1, Literal["jeffreys", "cp"], False),
+        (10**400, float, True),
+    ],
+)
+def test_what_fits_an_annotation(value: Any, hint: Any, whether: bool) -> None:
+    assert fits(value, hint) is whether

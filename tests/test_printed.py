@@ -132,5 +132,5 @@ def test_completeness_of_many_cells_is_shortened_as_pandas_does() -> None:
 
 
 def test_findings_of_what_is_no_table_of_estimates_are_refused() -> None:
-    with pytest.raises(PairstatsError, match=r"`findings` needs Estimates, .* but got Panel"):
+    with pytest.raises(PairstatsError, match="`estimates` must be Estimates, but got a Panel"):
         ps.findings(panel())  # type: ignore[arg-type]

@@ -202,7 +202,7 @@ def test_designs_that_cannot_be_run(tmp_path: Path, extra: str, message: str) ->
 
 
 def test_check_says_what_would_stop_a_run(tmp_path: Path) -> None:
-    path = small(tmp_path)
+    path = small(tmp_path, '[design]\nmissing = "common"\nno_answer = "wrong"\n')
     assert check_protocol(path)["findings"] == []
     (tmp_path / "runs.csv").unlink()
     assert check_protocol(path)["findings"] == [f"{path}:2: there is no file or folder runs.csv"]

@@ -32,6 +32,7 @@ from typing import Any, TypeVar
 from jinja2 import TemplateSyntaxError, Undefined, nodes, pass_context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, listed, one_of
 from pairstats.fill.values import NUMERIC, ROUNDINGS, Faults, Rows, Writer, named_rows
 from pairstats.outputs import check_file
@@ -79,6 +80,7 @@ class Filled:
     rounding: str
 
 
+@checked
 def fill_article(
     article: str | Path,
     results: Results | str | Path,
@@ -125,6 +127,8 @@ def fill_article(
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise PairstatsError(f"There is no article {path}.") from None
+    except IsADirectoryError:
+        raise PairstatsError(f"The article must be a file, but {path} is a folder.") from None
     except UnicodeDecodeError as error:
         raise PairstatsError(f"{path} must be text in UTF-8, but is not: {error}.") from error
     if not isinstance(results, Results):

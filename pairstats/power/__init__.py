@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.errors import ProtocolError
 from pairstats.intervals import IntervalKind
 from pairstats.numeric.proportions import clopper_pearson
@@ -71,6 +72,7 @@ class Power:
         return f"{shown.to_html(index=False, border=0, escape=True, na_rep='')}<p>{assumed}</p>"
 
 
+@checked
 def power_of(
     protocol: Protocol,
     assumed: PowerRule | None = None,

@@ -207,13 +207,19 @@ def _as_json(content: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(content, default=str)))
 
 
-def _refuse_undeclared(protocol: Protocol) -> None:
-    design = protocol.content.get("design", {})
+def undeclared(content: Mapping[str, Any]) -> str:
+    """Say which rules a protocol leaves to their defaults, so that it cannot be frozen; empty where none."""
+    design = content.get("design", {})
     absent = [name for name in MUST_BE_WRITTEN if name not in design]
-    if absent:
-        raise ProtocolError(
-            f"A frozen protocol must declare {listed(absent)} in [design]; a default is not a declaration."
-        )
+    if not absent:
+        return ""
+    return f"A frozen protocol must declare {listed(absent)} in [design]; a default is not a declaration."
+
+
+def _refuse_undeclared(protocol: Protocol) -> None:
+    found = undeclared(protocol.content)
+    if found:
+        raise ProtocolError(found)
     unwritten = [name for name in scripts_of(protocol) if not (protocol.path.parent / name).is_file()]
     if unwritten:
         raise ProtocolError(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pairstats.arguments import checked
 from pairstats.errors import ProtocolError, counted
 from pairstats.protocol.faults import faults
 from pairstats.protocol.places import Fault, line_of
@@ -91,6 +92,7 @@ class ProtocolFile:
         )
 
 
+@checked
 def load_protocol(path: str | Path) -> Protocol:
     """Read a protocol file and check it against itself.
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, listed, one_of
 from pairstats.numeric.agreement import Agreement, cohen_kappa, fleiss_kappa, gwet_ac1
 from pairstats.numeric.family import Kind
-from pairstats.numeric.krippendorff import krippendorff_alpha
+from pairstats.numeric.krippendorff import LEVELS, krippendorff_alpha
 from pairstats.numeric.retest import retest_agreement
 from pairstats.numeric.selective import review_curve as review_points
 from pairstats.panel import Panel
@@ -32,6 +33,7 @@ KINDS = {"fleiss": "fleiss_kappa", "krippendorff": "krippendorff_alpha", "gwet":
 """Kinds of agreement, and their names in the results."""
 
 
+@checked
 def agreement(
     panel: Panel,
     column: str = "answer",
@@ -85,6 +87,7 @@ def agreement(
     -0.333
     """
     one_of("kind", kind, KINDS)
+    one_of("level", level, LEVELS)
     shared = shared_columns(panel, "Agreement", confidence_level)
     rows = []
     for copies in copies_by_cell(panel, column, None, within):
@@ -124,6 +127,7 @@ def agreement_columns(found: Agreement) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@checked
 def retest(
     panel: Panel,
     factor: str = "run",
@@ -184,7 +188,7 @@ def retest(
     rows: list[dict[str, Any]] = []
     keys = request_keys(panel, column, factor)
     scores = [score] if score else []
-    for replies in replies_by_cell(panel, factor, column, *scores, *keys):
+    for replies in replies_by_cell(panel, factor, column, *scores, *keys, numbers=scores):
         row = {**replies.labels, **shared, "contrast": label}
         answers = _with_answers(replies.frame, column)
         merged = side_by_side(answers, keys, factor, levels, ("given", *scores))
@@ -254,6 +258,7 @@ def _retest_rows(
         yield {"estimand": "score_change", "null": 0.0, **columns_of(found.change), **counted}
 
 
+@checked
 def review_curve(
     panel: Panel,
     column: str = "answer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pairstats.arguments import checked
 from pairstats.errors import one_of
 from pairstats.numeric.calibration import corp_decomposition
 from pairstats.numeric.calibration_error import CalibrationError, expected_calibration_error
@@ -21,6 +22,7 @@ from pairstats.verbs.forecasts import NOTHING, Forecasts, forecasts_by_cell
 from pairstats.verbs.replies import noted, number, provenance, shared_columns
 
 
+@checked
 def calibration_errors(
     panel: Panel,
     confidence: str = "confidence",
@@ -111,6 +113,7 @@ def _null(found: CalibrationError | CalibrationTest, notes: list[str]) -> dict[s
     }  # fmt: skip
 
 
+@checked
 def brier_parts(
     panel: Panel,
     confidence: str = "confidence",
@@ -189,6 +192,7 @@ def _parts(cell: Forecasts, eps: float, level: float) -> Iterator[dict[str, Any]
     }  # fmt: skip
 
 
+@checked
 def corp_curve(
     panel: Panel,
     confidence: str = "confidence",

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pairstats.asking import check_estimand, check_panel
+from pairstats.arguments import checked
+from pairstats.asking import check_estimand
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Mean
 from pairstats.infer import estimate
@@ -19,6 +20,7 @@ from pairstats.sums import Units
 BIN_FACTORS = ("conf_bin_low", "conf_bin_high", "conf_mean")
 
 
+@checked
 def calibration_curve(
     panel: Panel,
     confidence: str = "confidence",
@@ -69,7 +71,6 @@ def calibration_curve(
     >>> curve.frame[["conf_mean", "estimate"]].round(3).values.tolist()
     [[0.2, 1.0], [0.9, 0.667]]
     """
-    check_panel(panel)
     for column in (confidence, score):
         check_estimand(panel, Mean(column))
     stated = panel.levels(confidence)

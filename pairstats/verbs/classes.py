@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.errors import one_of
 from pairstats.numeric.family import Kind
 from pairstats.numeric.multiplicity import adjust as adjust_p
@@ -28,6 +29,7 @@ from pairstats.verbs.replies import (
 )
 
 
+@checked
 def classes(
     panel: Panel,
     column: str = "outcome",

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
+from pairstats.asking import check_estimand
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.infer import asked_for
@@ -21,6 +23,7 @@ from pairstats.sums import FamilySums, Units
 from pairstats.verbs.replies import noted, provenance, refuse_partial, replies_by_cell, shared_columns
 
 
+@checked
 def number_correct(panel: Panel, column: str = "score", *, confidence_level: float = 0.95) -> Estimates:
     """How many decisions of a family were right, in every cell: families with 0, 1, ..., k right.
 
@@ -98,6 +101,7 @@ def number_correct(panel: Panel, column: str = "score", *, confidence_level: flo
     return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel, column=column))
 
 
+@checked
 def capped(
     panel: Panel,
     estimand: Estimand,
@@ -186,6 +190,7 @@ def capped(
     )
 
 
+@checked
 def weighted(
     panel: Panel,
     weights: Mapping[str, float],
@@ -259,7 +264,7 @@ def weighted(
 
 
 def _family_sums(panel: Panel, estimand: Estimand) -> dict[tuple[str, ...], FamilySums]:
-    panel.require(*estimand.columns)
+    check_estimand(panel, estimand)
     units = Units.collect(panel.rows(), estimand, panel.family, panel.cells, panel.unit_of(estimand))
     return {
         cell: units.add_up([column], units.n_valid[:, column] > 0, estimand.weight)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
 from pairstats.numeric.calibration_null import CalibrationTest, calibration_test, smooth_ece
 from pairstats.numeric.family import Kind
 from pairstats.numeric.ranking import auroc_interval
@@ -24,6 +25,7 @@ SHARES = (
 )  # fmt: skip
 
 
+@checked
 def calibration_summary(
     panel: Panel,
     confidence: str = "confidence",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError
 from pairstats.numeric.ranking import (
     AurocInterval,
@@ -34,6 +35,7 @@ from pairstats.verbs.replies import (
 UNDEFINED = "limits are the whole range"
 
 
+@checked
 def auroc(
     panel: Panel,
     confidence: str = "confidence",
@@ -90,6 +92,7 @@ def auroc(
     return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel))
 
 
+@checked
 def aurc(
     panel: Panel,
     confidence: str = "confidence",
@@ -150,6 +153,7 @@ def aurc(
     return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel))
 
 
+@checked
 def compare_auroc(
     panel: Panel,
     factor: str = "model",
@@ -212,6 +216,7 @@ def compare_auroc(
     return Estimates.from_rows(rows, factors=others, provenance=provenance(panel))
 
 
+@checked
 def compare_confidences(
     panel: Panel,
     first: str,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
 from pairstats.estimands import Mean
 from pairstats.infer import asked_for
 from pairstats.intervals import IntervalKind, Totals
@@ -25,13 +26,14 @@ NO_DIRECTION = "right_to_wrong equals wrong_to_right by construction without ref
 Parts = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
+@checked
 def flip_table(
     panel: Panel,
     column: str = "answer",
     *,
     score: str = "score",
     reference: str | None = None,
-    within: Sequence[str] = (),
+    within: Sequence[str] | str = (),
     interval: IntervalKind | str | None = None,
     confidence_level: float = 0.95,
 ) -> Estimates:
@@ -98,12 +100,13 @@ def flip_table(
     return Estimates.from_rows(rows, factors=panel.cells, provenance=_settings(asked))
 
 
+@checked
 def silent_errors(
     panel: Panel,
     column: str = "answer",
     *,
     score: str = "score",
-    within: Sequence[str] = (),
+    within: Sequence[str] | str = (),
     interval: IntervalKind | str | None = None,
     confidence_level: float = 0.95,
 ) -> Estimates:

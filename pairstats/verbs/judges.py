@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairstats.asking import check_panel
+from pairstats.arguments import checked
 from pairstats.errors import PairingError, PairstatsError, listed, one_of
 from pairstats.numeric.checks import check_level
 from pairstats.numeric.exact import SignFlipTest
@@ -30,14 +30,15 @@ from pairstats.verbs.replies import (
 POSITIONS = ("first", "second")
 
 
+@checked
 def judge_verdicts(
     panel: Panel,
-    systems: tuple[str, str],
+    systems: tuple[str | float, str | float],
     column: str = "answer",
     shown_first: str = "variant",
     *,
     verdicts: str = "systems",
-    tie: str = "tie",
+    tie: str | float = "tie",
     kind: Kind = "jeffreys",
     confidence_level: float = 0.95,
 ) -> Estimates:
@@ -96,21 +97,20 @@ def judge_verdicts(
     [0.875, 0.625, 0.75]
     """
     one_of("verdicts", verdicts, ("systems", "positions"))
-    systems, tie = _two(systems), _word(tie)
-    check_panel(panel)
+    two, word = _two(systems), _word(tie)
     check_level(confidence_level)
-    if tie in (POSITIONS if verdicts == "positions" else systems):
-        raise PairstatsError(f"`tie` must be a verdict of its own, but {tie!r} is one of the two others.")
+    if word in (POSITIONS if verdicts == "positions" else two):
+        raise PairstatsError(f"`tie` must be a verdict of its own, but {word!r} is one of the two others.")
     shared = shared_columns(panel, "A comparison by a judge", confidence_level)
     keys = request_keys(panel, column, shown_first)
     others = tuple(name for name in panel.cells if name != shown_first)
     rows: list[dict[str, Any]] = []
     alone: list[str] = []
     for replies in replies_by_cell(panel.by(others), shown_first, column, *keys):
-        frame = _coded(replies.frame, column, shown_first, systems, verdicts, tie)
-        row = {**replies.labels, **shared, "contrast": f"{systems[0]} - {systems[1]}"}
+        frame = _coded(replies.frame, column, shown_first, two, verdicts, word)
+        row = {**replies.labels, **shared, "contrast": f"{two[0]} - {two[1]}"}
         try:
-            merged = side_by_side(frame, keys, shown_first, systems, ("preference",))
+            merged = side_by_side(frame, keys, shown_first, two, ("preference",))
         except ApartError:
             alone.append(_why_alone(replies, set(frame[shown_first])))
             n = len(frame.drop_duplicates(keys))
@@ -134,12 +134,12 @@ def judge_verdicts(
         found = swapped_verdicts(
             first, second, families=merged[panel.family].tolist(), kind=kind, confidence_level=confidence_level
         )  # fmt: skip
-        rows += [noted(panel, row | one) for one in _rows(found, systems[0])]
+        rows += [noted(panel, row | one) for one in _rows(found, two[0])]
     if alone and len(alone) == len(rows):
         raise PairingError(
             f"Some judge must have judged pairs in both orders, but none has: {'; '.join(alone[:3])}."
         )
-    settings = provenance(panel, systems=list(systems), verdicts=verdicts, tie=tie)
+    settings = provenance(panel, systems=list(two), verdicts=verdicts, tie=word)
     return Estimates.from_rows(rows, factors=others, provenance=settings)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
+from pairstats.asking import check_estimand
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.infer import asked_for
@@ -19,6 +21,7 @@ from pairstats.sums import Units
 from pairstats.verbs.replies import noted, provenance
 
 
+@checked
 def missing_bounds(
     panel: Panel,
     estimand: Estimand,
@@ -71,7 +74,7 @@ def missing_bounds(
     >>> missing_bounds(Panel(rows), Mean("score")).frame[["bound_low", "bound_high"]].iloc[0].tolist()
     [0.8125, 0.9375]
     """
-    panel.require(*estimand.columns)
+    check_estimand(panel, estimand)
     families_only(panel, "An interval around bounds")
     ends = estimand.bounds
     if ends is None:

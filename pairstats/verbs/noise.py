@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
+from pairstats.asking import check_estimand
 from pairstats.errors import PairstatsError, listed
 from pairstats.estimands import FlipRate
 from pairstats.numeric.answer_spread import answer_entropy, any_disagreement
@@ -19,6 +21,7 @@ from pairstats.verbs.questions import ONE_QUESTION, copies_by_cell
 from pairstats.verbs.replies import noted, number, provenance, share_columns, shared_columns
 
 
+@checked
 def excess_flips(
     panel: Panel, column: str = "answer", *, kind: Kind = "jeffreys", confidence_level: float = 0.95
 ) -> Estimates:
@@ -80,6 +83,7 @@ def excess_flips(
     return Estimates.from_rows(rows, factors=panel.cells, provenance=settings)
 
 
+@checked
 def control_flips(
     panel: Panel,
     variants: Sequence[str] | str,
@@ -137,6 +141,13 @@ def control_flips(
             f"`variants`, `control` and `reference` must not share a variant, but {listed(both)} is in two of "
             "them. Name each in one."
         )
+    there = panel.levels("variant")
+    absent = [name for name in (*arms[0], *arms[1], reference) if name not in there]
+    if absent or not all(arms):
+        raise PairstatsError(
+            f"`variants`, `control` and `reference` must name variants of the panel, {listed(there, 12)}, but "
+            + (f"{listed(absent)} is none of them." if absent else "one of them names none.")
+        )
     shared = shared_columns(panel, "Excess over a control arm", confidence_level, weight="family")
     rates = [_family_rates(panel, FlipRate(column, reference, (reference, *arm))) for arm in arms]
     label = f"{' + '.join(arms[0])} - {' + '.join(arms[1])}"
@@ -169,7 +180,7 @@ def control_flips(
 
 
 def _family_rates(panel: Panel, estimand: FlipRate) -> Units:
-    panel.require(*estimand.columns)
+    check_estimand(panel, estimand)
     return Units.collect(panel.rows(), estimand, panel.family, panel.cells, panel.unit_of(estimand))
 
 
@@ -183,6 +194,7 @@ def _in_order(units: Units, cell: tuple[str, ...], families: Sequence[str]) -> n
     return np.array([values[family] for family in families])
 
 
+@checked
 def answer_spread(
     panel: Panel, column: str = "answer", *, kind: Kind = "jeffreys", confidence_level: float = 0.95
 ) -> Estimates:

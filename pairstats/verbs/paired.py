@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
 from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand, Mean
@@ -70,6 +71,7 @@ class _Pair:
         return bool((self.sizes == 1).all())
 
 
+@checked
 def paired_tests(panel: Panel, factor: str = "model", column: str = "score") -> Estimates:
     """Every test of two levels of a factor on the same 0/1 items, side by side.
 
@@ -115,6 +117,7 @@ def paired_tests(panel: Panel, factor: str = "model", column: str = "score") -> 
     return Estimates.from_rows(rows, factors=others, provenance=provenance(panel, factor=factor))
 
 
+@checked
 def paired_intervals(
     panel: Panel, factor: str = "model", column: str = "score", *, confidence_level: float = 0.95
 ) -> Estimates:
@@ -162,6 +165,7 @@ def paired_intervals(
     return Estimates.from_rows(rows, factors=others, provenance=provenance(panel, factor=factor))
 
 
+@checked
 def margin_test(
     panel: Panel,
     estimand: Estimand,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pairstats.arguments import checked
 from pairstats.asking import check_estimand
 from pairstats.cell_totals import cell_totals
 from pairstats.errors import PairstatsError
@@ -19,6 +20,7 @@ from pairstats.rows import Asked, families_only
 from pairstats.verbs.replies import noted, number, provenance
 
 
+@checked
 def design_effects(panel: Panel, estimand: Estimand) -> Estimates:
     """Design effect, intra-family correlation and effective numbers of items and families, in every cell.
 
@@ -74,6 +76,7 @@ def design_effects(panel: Panel, estimand: Estimand) -> Estimates:
     return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel, of=estimand.name))
 
 
+@checked
 def bound_plan(
     panel: Panel,
     estimand: Estimand,
@@ -119,6 +122,8 @@ def bound_plan(
     (0.926, [72.0, 183.0, 368.0])
     """
     families_only(panel, "A bound")
+    if not len(bounds):
+        raise PairstatsError("`bounds` must hold at least one bound, but it is empty.")
     asked = asked_for(panel, estimand, FamilyInterval("cp"), confidence_level, "greater")
     needed = {float(bound): families_for_bound(bound, confidence_level=confidence_level) for bound in bounds}
     rows: list[dict[str, Any]] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
 from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
@@ -22,6 +23,7 @@ from pairstats.sums import FamilySums
 from pairstats.verbs.replies import provenance
 
 
+@checked
 def probability_better(
     panel: Panel,
     estimand: Estimand,

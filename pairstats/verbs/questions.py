@@ -95,16 +95,15 @@ def copies_by_cell(
     """
     within = (within,) if isinstance(within, str) else tuple(within)
     question = [panel.family, *within]
-    for replies in replies_by_cell(panel, *within, column, *([score] if score else [])):
+    scores = [score] if score else []
+    for replies in replies_by_cell(panel, *within, column, *scores, numbers=scores):
         frame = replies.frame
         refuse_several(
             frame.assign(**replies.labels), [*panel.cells, *question, "variant", "repeat"],
             "Copies are answers to one question", remedy,
         )  # fmt: skip
         frame = frame.sort_values([*question, "variant", "repeat"], kind="stable")
-        frame = frame.assign(
-            answer_=compared(frame, column), score_=frame[score].astype(float) if score else None
-        )
+        frame = frame.assign(answer_=compared(frame, column), score_=frame[score] if score else None)
         groups = list(frame.groupby(question, sort=True, dropna=False))
         yield Copies(
             cell=replies.labels,

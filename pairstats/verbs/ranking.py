@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
+from pairstats.asking import check_estimand
 from pairstats.errors import PairstatsError, counted
 from pairstats.estimands import Estimand
 from pairstats.infer import asked_for
@@ -43,6 +45,7 @@ class _Stratum:
         return means
 
 
+@checked
 def rank(
     panel: Panel,
     estimand: Estimand,
@@ -115,14 +118,16 @@ def rank(
         )  # fmt: skip
         sets = indistinguishable_groups(found.better, order=found.estimate)
         letters = group_letters(found.better, order=found.estimate)
-        key = " ".join(stratum.labels.values()) or "all"
+        key = " ".join(map(str, stratum.labels.values())) or "all"
         groups[key] = [[stratum.levels[i] for i in members] for members in sets]
         for i in np.argsort(-found.estimate, kind="stable").tolist():
             alike = [
                 name for j, name in enumerate(stratum.levels)
                 if j != i and not (found.better[i, j] or found.better[j, i])
             ]  # fmt: skip
-            told = f"not told apart from {', '.join(alike)}" if alike else "told apart from all others"
+            told = (
+                f"not told apart from {', '.join(map(str, alike))}" if alike else "told apart from all others"
+            )
             level = {factor: stratum.levels[i]}
             rows.append(
                 noted(
@@ -140,6 +145,7 @@ def rank(
     return Estimates.from_rows(rows, factors=(*_others(panel, factor), factor), provenance=settings)
 
 
+@checked
 def omnibus(
     panel: Panel,
     estimand: Estimand,
@@ -211,7 +217,8 @@ def omnibus(
 
 
 def _asked(panel: Panel, estimand: Estimand, factor: str, level: float, what: str) -> Asked:
-    panel.require(factor, *estimand.columns)
+    panel.require(factor)
+    check_estimand(panel, estimand)
     families_only(panel, what)
     return asked_for(panel.by((*_others(panel, factor), factor)), estimand, None, level)
 

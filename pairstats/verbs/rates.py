@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
 from pairstats.asking import check_estimand, check_number
 from pairstats.cell_totals import cell_totals
 from pairstats.errors import PairstatsError
@@ -21,6 +22,7 @@ from pairstats.rows import Asked, families_only
 from pairstats.verbs.replies import noted, provenance
 
 
+@checked
 def rate_test(
     panel: Panel,
     estimand: Estimand,

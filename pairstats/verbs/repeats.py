@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Mean
 from pairstats.numeric.family import Kind
@@ -22,6 +23,7 @@ from pairstats.verbs.replies import (
     number,
     provenance,
     refuse_partial,
+    refuse_same,
     refuse_several,
     replies_by_cell,
     share_columns,
@@ -29,6 +31,7 @@ from pairstats.verbs.replies import (
 )
 
 
+@checked
 def variance_parts(
     panel: Panel, column: str = "score", *, cost_item: float = 1.0, cost_repeat: float = 1.0
 ) -> Estimates:
@@ -124,6 +127,7 @@ def _components(
     return [*rows, {"estimand": "repeats_best", **best}, {"estimand": "repeats_enough", **enough}]
 
 
+@checked
 def framing_test(panel: Panel, factor: str = "variant", column: str = "score") -> Estimates:
     """Test whether framings matter beyond the cases at hand: cases x framings x repeats, cases random.
 
@@ -163,6 +167,8 @@ def framing_test(panel: Panel, factor: str = "variant", column: str = "score") -
     others = tuple(name for name in panel.cells if name != factor)
     shared = shared_columns(panel, "A test of framings", None, weight="family")
     rows: list[dict[str, Any]] = []
+    refuse_same((column,), (panel.family, factor, "repeat"))
+    refuse_same((factor,), (panel.family, "repeat"))
     for replies in replies_by_cell(panel.by(others), factor, column, numbers=(column,)):
         table = replies.frame.pivot_table(
             index=panel.family, columns=[factor, "repeat"], values=column, aggfunc="mean", dropna=False
@@ -190,6 +196,7 @@ def framing_test(panel: Panel, factor: str = "variant", column: str = "score") -
     return Estimates.from_rows(rows, factors=others, provenance=provenance(panel, factor=factor))
 
 
+@checked
 def pass_rates(
     panel: Panel,
     k: int,
@@ -262,6 +269,7 @@ def pass_rates(
     return Estimates.from_rows(rows, factors=panel.cells, provenance=provenance(panel, k=k))
 
 
+@checked
 def copied_replies(panel: Panel, column: str = "response") -> Estimates:
     """Find repeats that are copies of one reply, in every cell: a cache or a fixed seed says nothing on noise.
 
@@ -299,8 +307,9 @@ def copied_replies(panel: Panel, column: str = "response") -> Estimates:
     shared = shared_columns(panel, "A look for copies", None)
     unit = _unit(panel, column)
     rows: list[dict[str, Any]] = []
+    keys = [panel.family, *unit, "repeat"]
+    refuse_same((column,), keys)
     for replies in replies_by_cell(panel, column, *unit):
-        keys = [panel.family, *unit, "repeat"]
         refuse_several(
             replies.frame, keys, "A unit has one reply a repeat", "Choose a run with panel.where()."
         )  # fmt: skip

@@ -105,6 +105,7 @@ def side_by_side(
     PairingError
         When a level has several replies to one request, or the two share none.
     """
+    refuse_same(columns, (factor, *keys))
     sides = [frame[(frame[factor] == level).to_numpy()][[*keys, *columns]] for level in levels]
     for side, level in zip(sides, levels, strict=True):
         refuse_several(
@@ -119,6 +120,16 @@ def side_by_side(
             f"{listed(apart or keys, 10)}. Map the ids so that both share them, or set unit= of the panel."
         )
     return merged
+
+
+def refuse_same(compared: Sequence[str], apart: Sequence[str]) -> None:
+    """Refuse a column that is compared and also says what is compared with what, or is named twice."""
+    for place, name in enumerate(compared):
+        if name in apart or name in compared[:place]:
+            raise PairstatsError(
+                f"What is compared must be columns of their own, but {name!r} is named twice, or tells replies "
+                f"apart as {listed(apart, 10)} do. Name another column."
+            )
 
 
 def two_or_more(frame: pd.DataFrame, factor: str) -> list[Any]:

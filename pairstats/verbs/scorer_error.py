@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairstats.arguments import checked
 from pairstats.asking import check_estimand
 from pairstats.cell_totals import cell_totals
 from pairstats.contrasts import Comparison, Trend
@@ -26,6 +27,7 @@ from pairstats.verbs.replies import noted, provenance
 DOES_NOT_FIT = "no true rate gives such scores: this sensitivity or specificity is another one here"
 
 
+@checked
 def corrected(
     panel: Panel,
     estimand: Estimand,

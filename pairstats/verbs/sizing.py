@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
 from pairstats.asking import check_comparison, check_estimand, check_number
 from pairstats.cell_totals import cell_totals
 from pairstats.contrasts import Comparison, Trend
@@ -26,6 +27,7 @@ from pairstats.rows import families_only
 from pairstats.verbs.replies import noted, number, provenance, refuse_partial
 
 
+@checked
 def margin_plan(
     panel: Panel,
     estimand: Estimand | None = None,
@@ -99,6 +101,7 @@ def _margins(margins: Any) -> tuple[float, ...]:
     return tuple(check_number("margins", margin, 0.0, 1.0, 0.05) for margin in given)
 
 
+@checked
 def families_plan(
     panel: Panel,
     comparison: Comparison,
@@ -164,8 +167,6 @@ def families_plan(
         raise PairstatsError("A number of families is for two sides, not for a Trend.")
     check_estimand(panel, Mean(column))
     one_of("method", method, SIZE_METHODS)
-    check_number("power", power, 0.0, 1.0, 0.8)
-    check_number("alpha", alpha, 0.0, 1.0, 0.05)
     copies, n_pairs = (
         None if value is None else as_count(name, value, minimum=1)
         for name, value in (("copies", copies), ("n_pairs", n_pairs))

@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairstats.arguments import checked
+from pairstats.asking import check_comparison, check_estimand
 from pairstats.contrasts import Comparison
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
 from pairstats.infer import asked_for
+from pairstats.numeric.checks import as_count
 from pairstats.numeric.family import Kind
 from pairstats.numeric.strata import StratifiedMean
 from pairstats.numeric.strata import macro_average as average_strata
@@ -35,6 +38,7 @@ class _Stratified(NamedTuple):
     missing: int
 
 
+@checked
 def macro_average(
     panel: Panel,
     estimand: Estimand,
@@ -110,6 +114,7 @@ def macro_average(
     return Estimates.from_rows(rows, factors=factors, provenance=settings)
 
 
+@checked
 def post_stratify(
     panel: Panel,
     estimand: Estimand,
@@ -161,6 +166,7 @@ def post_stratify(
     >>> post_stratify(Panel(rows), Mean("score")).frame["estimate"].round(3).item()
     0.9
     """
+    as_count("minimum", minimum)
     bounds = _bounds(estimand, False)
     rows = []
     for one in _cells(panel, estimand, stratum):
@@ -191,7 +197,8 @@ def _bounds(estimand: Estimand, difference: bool) -> tuple[float, float]:
 
 def _cells(panel: Panel, estimand: Estimand, stratum: str) -> Iterator[_Stratified]:
     """Families of every cell, in all strata."""
-    panel.require(stratum, *estimand.columns)
+    panel.require(stratum)
+    check_estimand(panel, estimand)
     families_only(panel, "A mean over strata")
     others = tuple(name for name in panel.cells if name != stratum)
     split = panel.by((*others, stratum))
@@ -206,7 +213,9 @@ def _cells(panel: Panel, estimand: Estimand, stratum: str) -> Iterator[_Stratifi
 
 def _pairs(panel: Panel, estimand: Estimand, stratum: str, comparison: Comparison) -> Iterator[_Stratified]:
     """Family differences of every combination, in all strata."""
-    panel.require(stratum, *estimand.columns, *comparison.factors)
+    panel.require(stratum)
+    check_estimand(panel, estimand)
+    check_comparison(panel, comparison)
     families_only(panel, "A mean over strata")
     others = [name for name in panel.cells if name not in (stratum, *comparison.factors)]
     cells = (*others, stratum, *comparison.factors)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pairstats.arguments import checked
+from pairstats.asking import check_comparison, check_estimand
 from pairstats.contrasts import Comparison, Trend
 from pairstats.errors import PairingError, PairstatsError
 from pairstats.estimands import Estimand
@@ -24,6 +26,7 @@ from pairstats.verbs.ranking import shared_sums, together_notes
 from pairstats.verbs.replies import noted, provenance
 
 
+@checked
 def simultaneous(
     panel: Panel,
     estimand: Estimand,
@@ -77,7 +80,8 @@ def simultaneous(
     """
     if isinstance(comparison, Trend):
         raise PairstatsError("Simultaneous intervals are for differences, not for a Trend. Use contrast().")
-    panel.require(*estimand.columns, *comparison.factors)
+    check_estimand(panel, estimand)
+    check_comparison(panel, comparison)
     families_only(panel, "A simultaneous interval")
     cells = tuple(dict.fromkeys((*panel.cells, *comparison.factors)))
     asked = asked_for(panel.by(cells), estimand, None, confidence_level)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.numeric.medians import MedianInterval, paired_medians
 from pairstats.numeric.resample import bootstrap_interval
 from pairstats.numeric.shares import family_codes, family_sums
@@ -26,6 +27,7 @@ from pairstats.verbs.replies import (
 )
 
 
+@checked
 def usage(
     panel: Panel,
     column: str = "output_tokens",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,8 @@ def verify_results(folder: str | Path) -> Verification:
     >>> found.ok, found.rows
     (True, 1)
     """
+    if not isinstance(folder, str | PathLike):
+        raise PairstatsError(f"`folder` must be a path, but got a {type(folder).__name__}.")
     folder = Path(folder)
     declared = read_declared(folder / "protocol.toml")
     table, factors = _estimates(folder / "estimates.parquet")
