@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 from conftest import SHARED, needs_shared
+from own_logs import LOGS
+from own_logs import records as own_records
 
 import pairstats as ps
 from pairstats.errors import PairstatsError
 from pairstats.records.exchange import _sample_hash
+from pairstats.schema import KEY
 
 REAL = SHARED / "samples/every_eval_ever"
 ROWS: dict[str, list[Any]] = {
@@ -64,19 +67,26 @@ def test_round_trip_gives_the_same_rows(tmp_path: Path) -> None:
     assert again.ledger["left_out"].sum() == 4
 
 
-def test_files_obey_the_schemas(tmp_path: Path) -> None:
+def obey_the_schemas(folder: Path) -> int:
+    """Hold every file against the published schemas; give the number of aggregates."""
     jsonschema = pytest.importorskip("jsonschema")
-    if not SHARED.is_dir():
-        pytest.skip("the shared reference folder is not beside this checkout")
-    _, lines = exported(tmp_path, prompt="prompt", organization="us", retrieved_timestamp="1750000000")
-    line_schema = json.loads((REAL / "real/instance_level_eval.schema.json").read_text())
-    for line in lines:
-        jsonschema.validate(line, line_schema)
-    aggregates = list(tmp_path.rglob("*.json"))
-    assert len(aggregates) == 2
-    schema = json.loads((REAL / "real/eval.schema.json").read_text())
+    names = ("instance_level_eval.schema.json", "eval.schema.json")
+    of_line, of_aggregate = (
+        jsonschema.Draft202012Validator(json.loads((REAL / "real" / name).read_text())) for name in names
+    )
+    for file in folder.rglob("*.jsonl"):
+        for line in file.read_text().splitlines():
+            of_line.validate(json.loads(line))
+    aggregates = list(folder.rglob("*.json"))
     for file in aggregates:
-        jsonschema.validate(json.loads(file.read_text()), schema)
+        of_aggregate.validate(json.loads(file.read_text()))
+    return len(aggregates)
+
+
+@needs_shared
+def test_files_obey_the_schemas(tmp_path: Path) -> None:
+    exported(tmp_path, prompt="prompt", organization="us", retrieved_timestamp="1750000000")
+    assert obey_the_schemas(tmp_path) == 2
 
 
 def test_a_failed_row_is_an_error_and_no_wrong_answer(tmp_path: Path) -> None:
@@ -116,15 +126,66 @@ def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
     assert file.resolve().is_relative_to((tmp_path / "out" / "data").resolve())
 
 
+def test_a_model_that_failed_throughout_is_written(tmp_path: Path) -> None:
+    rows = {"family": ["f", "f"], "item": ["q", "q"], "model": ["m", "n"], "status": ["answered", "error"],
+            "reason": [None, "connection"], "score": [1.0, None]}  # fmt: skip
+    files = ps.to_every_eval_ever(ps.Records.from_frame(rows), tmp_path)
+    assert len(files) == 2
+    about = json.loads(files[1].with_name(files[1].name.replace("_samples.jsonl", ".json")).read_text())
+    assert about["evaluation_results"] == [], "no mean of nothing"
+    again = ps.read_runs(tmp_path, family="family").frame
+    assert again.set_index("model").loc["n", ["status", "reason"]].tolist() == ["error", "connection"]
+    assert again.set_index("model")["score"].isna().to_dict() == {"m": False, "n": True}
+
+
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     rows = {"family": ["f"], "item": ["q"], "model": ["m"], "status": ["error"]}
-    with pytest.raises(PairstatsError, match="each model must have one, but 'm' has none in 1 rows"):
+    with pytest.raises(PairstatsError, match="some row must have one, but none of 1 has"):
         ps.to_every_eval_ever(ps.Records.from_frame(rows), tmp_path)
     with pytest.raises(PairstatsError, match="`prompt` must be a column of the records, but 'text' is none"):
         ps.to_every_eval_ever(ps.Records.from_frame(ROWS), tmp_path, prompt="text")
+    with pytest.raises(PairstatsError, match="must not be called 'unscored'"):
+        ps.to_every_eval_ever(ps.Records.from_frame({**ROWS, "unscored": ["no"] * 6}), tmp_path)
     empty = {name: [] for name in rows}
     with pytest.raises(PairstatsError, match="at least one row"):
         ps.to_every_eval_ever(ps.Records.from_frame(empty), tmp_path)
+
+
+def comparable(records: ps.Records) -> list[dict[str, Any]]:
+    """Rows in the order of their keys, without nulls and without the file they came from."""
+    rows = [
+        {name: value for name, value in row.items() if value is not None and name != "source"}
+        for row in records.table.to_pylist()
+    ]
+    return sorted(rows, key=lambda row: [str(row.get(name)) for name in KEY])
+
+
+def test_nothing_changes_value_or_type(tmp_path: Path) -> None:
+    """A reply that seems cut, texts that look like numbers, seconds that no millisecond holds."""
+    odd = {
+        "attempts": [1, 2, None, 1, 1, 1], "asked": [90.0, 1e-7, None, 0.1, 2.0, 3.0],
+        "cached": [True] * 3 + [False] * 3, "code": ["007", "90.0", "true", "null", '{"a": 1}', ""],
+        "latency_s": [1.1, 0.1 + 0.2, 1e-9, None, 4.35, 0.0],
+        "response": ['{"answer": "A', "", None, "``` open", " x ", None], "big": [2**62] * 6,
+        "answer": ["x", "kept", None, "y", "z", None],
+    }  # fmt: skip
+    records = ps.Records.from_frame({**ROWS, **odd})
+    ps.to_every_eval_ever(records, tmp_path)
+    again = ps.read_runs(tmp_path, family="family", score="score")
+    assert comparable(again) == comparable(records)
+    types = {field.name: field.type for field in records.table.schema}
+    assert {name: again.table.schema.field(name).type for name in odd} == {name: types[name] for name in odd}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", LOGS)
+def test_own_logs_come_back_as_they_were(tmp_path: Path, name: str) -> None:
+    records = own_records(name)
+    ps.to_every_eval_ever(records, tmp_path)
+    again = ps.read_runs(tmp_path, family="family", score="score", models=sorted(set(records.frame["model"])))
+    assert comparable(again) == comparable(records)
+    assert again.counts().to_dict() == records.counts().to_dict()
+    assert obey_the_schemas(tmp_path) == records.frame["model"].nunique()
 
 
 @needs_shared

@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import ROOT, SHARED, needs_shared
+from own_logs import LOGS, OWN
+from own_logs import records as own_records
 
 import pairstats as ps
 from pairstats import cli
@@ -65,6 +67,8 @@ def test_copied_run_is_red_and_first() -> None:
     assert found.flags[0].finding == (
         "the replies of 'a' and 'b' are the same texts in 80 of 80 decisions (scores equal in 80 of 80)"
     )
+    rows.loc[of(rows, "b"), "response"] = " " + rows["response"] + "\n"
+    assert kinds(rows) == ["identical_runs"], "blanks around a reply make no other one"
     rows.loc[of(rows, "b") & (rows["item"] == "q3"), "response"] = "another"
     found = ps.check_records(ps.Records.from_frame(rows))
     assert [flag.kind for flag in found.red] == ["near_copies"]
@@ -214,7 +218,7 @@ def test_a_source_that_names_no_record_tells_of_no_repeats(source: str) -> None:
     rows = frame(source=source, response=None, response_id=None)
     assert kinds(rows) == []
     twice = rows.iloc[[4]].assign(family="g")
-    assert kinds(pd.concat([rows, twice])) == ["key_repeats"]
+    assert kinds(pd.concat([rows, twice]))[0] == "key_repeats"
 
 
 def test_keys_that_repeat_are_faults_of_the_format() -> None:
@@ -290,12 +294,93 @@ def test_one_letter_is_no_finding_where_the_key_stands_there_or_the_option_never
 
 def test_identical_answers_with_other_words() -> None:
     rows = frame()
-    rows.loc[of(rows, "b"), "answer"] = rows.loc[of(rows, "a"), "answer"].to_numpy()
+    for name in ("answer", "score"):
+        rows.loc[of(rows, "b"), name] = rows.loc[of(rows, "a"), name].to_numpy()
     [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
     assert (flag.kind, flag.red) == ("identical_answers", False)
     assert (
         flag.finding == "'a' and 'b' gave the same answer in 80 of 80 decisions, 0 times with the same text"
     )
+
+
+@pytest.mark.parametrize("replies", [True, False])
+def test_identical_answers_with_other_scores_are_red(replies: bool) -> None:
+    rows = frame() if replies else frame(response=None, response_id=None)
+    rows.loc[of(rows, "b"), "answer"] = rows.loc[of(rows, "a"), "answer"].to_numpy()
+    differ = int(
+        (rows.loc[of(rows, "a"), "score"].to_numpy() != rows.loc[of(rows, "b"), "score"].to_numpy()).sum()
+    )
+    assert differ > 10
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.red) == ("identical_answers", True)
+    told = ", 0 times with the same text" if replies else ""
+    assert flag.finding == (
+        f"'a' and 'b' gave the same answer in 80 of 80 decisions{told}, but another score in {differ}: "
+        "the scorer differs"
+    )
+
+
+def test_identical_answers_without_replies_or_scores() -> None:
+    rows = frame(response=None, response_id=None, score=None)
+    rows.loc[of(rows, "b"), "answer"] = rows.loc[of(rows, "a"), "answer"].to_numpy()
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.red) == ("identical_answers", False), "the confidences differ"
+    # Where nothing differs it is a copied run, and told once.
+    assert kinds(rows.assign(confidence=None)) == ["identical_runs"]
+
+
+def test_a_text_that_was_scored_in_two_ways_is_red() -> None:
+    rows = frame()
+    for name in ("answer", "response"):
+        rows.loc[of(rows, "b"), name] = rows.loc[of(rows, "a"), name].to_numpy()
+    found = ps.check_records(ps.Records.from_frame(rows))
+    assert [flag.kind for flag in found.red] == ["identical_runs", "identical_answers"]
+    assert "the scorer differs" in found.red[1].finding
+
+
+def test_a_model_that_lacks_items_is_found_and_coverage_is_told() -> None:
+    rows = frame()
+    partial = rows[~(of(rows, "b") & rows["item"].isin([f"q{n}" for n in range(26, 40)]))]
+    found = ps.check_records(ps.Records.from_frame(partial))
+    [flag] = found.flags
+    assert (flag.kind, flag.count, flag.of, flag.examples) == ("items_missing", 14, 40, ("q26", "q27", "q28"))
+    assert flag.finding.startswith("'b' has no row for 14 of 40 items that other models have")
+    assert found.coverage.values.tolist() == [["a", 40, 40, 40, 1.0, 26], ["b", 40, 26, 26, 0.65, 26]]
+    assert "Coverage of all models' items:" in str(found)
+    assert found.to_dict()["coverage"][1]["common"] == 26
+    assert "0.65" in found._repr_html_()
+
+
+def test_items_are_lacking_inside_a_study_and_condition_only() -> None:
+    rows = frame()
+    rows["study"] = rows["model"].map({"a": "one", "b": "two"})
+    assert kinds(rows[rows["model"].eq("a") | rows["item"].ne("q3")]) == []
+    both = pd.concat([frame(condition="x"), frame(condition="y")]).assign(response_id=None)
+    both["source"] = both["condition"] + both["source"]
+    both["response"] = both["condition"] + both["response"]
+    lacking = both[~(of(both, "a") & both["item"].eq("q3") & both["condition"].eq("y"))]
+    flags = [f for f in ps.check_records(ps.Records.from_frame(lacking)).flags if f.kind == "items_missing"]
+    assert [(f.count, f.of, "of condition 'y'" in f.finding) for f in flags] == [(1, 40, True)]
+
+
+def test_a_planned_item_is_no_missing_one_and_a_failed_repeat_no_missing_answer() -> None:
+    rows = frame()
+    rows.loc[of(rows, "b") & rows["item"].eq("q3"), ["status", "answer", "score"]] = ["absent", None, None]
+    rows.loc[of(rows, "b") & rows["item"].eq("q4") & rows["repeat"].eq(0), ["status", "score"]] = [
+        "error",
+        None,
+    ]
+    found = ps.check_records(ps.Records.from_frame(rows))
+    assert found.flags == ()
+    assert found.coverage[["with_rows", "answered", "common"]].values.tolist() == [[40, 40, 39], [40, 39, 39]]
+
+
+def test_a_variant_that_one_model_lacks_is_named() -> None:
+    rows = pd.concat([frame(), frame(variant="moved")]).assign(response_id=None, source="")
+    rows["response"] = rows["response"] + rows["variant"]
+    lacking = rows[~(of(rows, "b") & rows["variant"].eq("moved") & rows["item"].eq("q7"))]
+    [flag] = [f for f in ps.check_records(ps.Records.from_frame(lacking)).flags if f.kind == "items_missing"]
+    assert (flag.count, flag.of, flag.examples) == (1, 80, ("q7 (moved)",))
 
 
 def test_family_in_two_splits() -> None:
@@ -313,7 +398,23 @@ def test_prompt_or_key_differs_between_models(column: str, kind: str) -> None:
     assert (flag.kind, flag.count, flag.of, flag.examples) == (kind, 1, 40, ("q9",))
     # Another condition or variant may be put in other words.
     assert kinds(rows.assign(condition=rows["model"])) == []
-    assert kinds(rows.assign(variant=rows["model"])) == []
+    assert kind not in kinds(rows.assign(variant=rows["model"]))
+
+
+def test_prompts_that_differ_between_repeats_too() -> None:
+    rows = frame()
+    rows.loc[rows["repeat"].eq(1), "prompt_sha256"] += "again"
+    assert kinds(rows) == [], "both models were asked in both ways"
+    rows.loc[of(rows, "b"), "prompt_sha256"] = "b" + rows["prompt_sha256"]
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.count, flag.of) == ("prompt_differs", 40, 40)
+
+
+def test_a_model_whose_prompts_are_unknown_is_said() -> None:
+    rows = frame()
+    rows.loc[of(rows, "b"), "prompt_sha256"] = None
+    found = ps.check_records(ps.Records.from_frame(rows))
+    assert found.not_checked == ("prompts of 'b': the rows hold no prompt_sha256",)
 
 
 def test_confidence_on_two_scales_is_seen_in_a_file(tmp_path: Path) -> None:
@@ -336,6 +437,40 @@ def test_two_scales_without_a_ledger() -> None:
     rows.loc[rows.index[:6], "confidence"] = [0.009, 0.008, 0.0075, 0.007, 0.005, 0.0095]
     [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
     assert flag.finding.startswith("a.jsonl: 6 of 80 confidences are below 0.01")
+
+
+def test_two_scales_of_two_systems() -> None:
+    rows = frame()
+    rows.loc[of(rows, "b"), "confidence"] /= 100
+    [flag] = ps.check_records(ps.Records.from_frame(rows)).flags
+    assert (flag.kind, flag.count, flag.of) == ("two_scales", 80, 160)
+    assert flag.finding.startswith("all confidences of 'b' are at most 0.01, as if stated from 0 to 1")
+    rows.loc[of(rows, "a"), "confidence"] /= 100
+    assert kinds(rows) == ["wrong_scale"]
+    # One who is never sure is no other scale, nor is one who states nothing but zeros.
+    assert kinds(frame().assign(confidence=lambda f: f["confidence"].where(of(f, "a"), 0.0))) == []
+    assert (
+        kinds(frame().assign(confidence=lambda f: f["confidence"].where(of(f, "a"), f["confidence"] / 20)))
+        == []
+    )
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+def test_two_scales_of_two_files(tmp_path: Path, scale: int) -> None:
+    for name, stated in (("a", [0.9, 0.8, 0.75, 0.6, 1.0]), ("b", [90, 80, 75, 60, 101])):
+        lines = [f"q{n},{name},{value},1\n" for n, value in enumerate(stated)]
+        (tmp_path / f"{name}.csv").write_text("item,model,confidence,score\n" + "".join(lines))
+    records = ps.read_runs(tmp_path, family="item", confidence_scale=scale)
+    flags = [f for f in ps.check_records(records).flags if f.kind in ("two_scales", "confidence_lost")]
+    if scale == 1:
+        assert [(f.kind, f.count, f.of) for f in flags] == [("two_scales", 5, 10), ("confidence_lost", 5, 5)]
+        assert "most confidences of 'b.csv' lie outside [0, 1]" in flags[0].finding
+        assert flags[1].finding.startswith("b.csv: 5 of 5 stated confidences")
+    else:
+        assert [(f.kind, f.count, f.of) for f in flags][-1] == ("confidence_lost", 1, 5)
+        assert any(f.finding.startswith("all confidences of 'a' are at most 0.01") for f in flags)
+    fitting = ps.read_runs(tmp_path, family="item", confidence_scale={"a": 1, "b": 100})
+    assert [f.kind for f in ps.check_records(fitting).flags] == ["confidence_lost"]
 
 
 def test_what_is_lacking_is_said() -> None:
@@ -451,3 +586,44 @@ def test_words_of_a_csv_and_blank_ids_are_no_findings() -> None:
     found = ps.check_records(ps.Records.from_frame(pd.DataFrame(rows)))
     names = {flag.name for flag in found.flags} if hasattr(found, "flags") else set(found.frame.iloc[:, 0])
     assert not names & {"cached_repeats", "response_id_repeats"}
+
+
+CONSTANT, CACHED, PROMPT, LOST = "constant_answer", "cached_repeats", "prompt_differs", "confidence_lost"
+FOUND = {
+    "inspect, eval": {CONSTANT, CACHED, PROMPT}, "inspect, json": {CONSTANT, CACHED, PROMPT},
+    "inspect, full": {CONSTANT, CACHED, PROMPT, LOST}, "inspect, native json": {CACHED}, "inspect, old": {CACHED},
+    "inspect, cancelled": set(), "inspect, error": {CONSTANT}, "lm_eval": {PROMPT},
+    "promptfoo, json": {CACHED, PROMPT}, "promptfoo, csv": {CACHED}, "promptfoo, faulty": set(),
+    "openai, letters": {CONSTANT, PROMPT}, "openai, json": {CONSTANT, CACHED, PROMPT, LOST},
+    "openai, full": {CONSTANT, PROMPT, LOST}, "kaggle": set(), "deepeval": set(),
+}  # fmt: skip
+"""What is true of each of our own logs: a little model that answers by position, a server that remembers what it
+was asked at temperature 0, systems that are asked with and without examples, a few confidences above 100."""
+
+
+@needs_shared
+@pytest.mark.parametrize("name", LOGS)
+def test_own_logs_have_the_findings_that_are_true_of_them(name: str) -> None:
+    records = own_records(name)
+    found = ps.check_records(records)
+    assert {flag.kind for flag in found.flags} == FOUND[name]
+    assert found.red == ()
+    lost = sum(flag.count for flag in found.flags if flag.kind == LOST)
+    assert lost == records.ledger["confidence_out_of_range"].sum()
+    rows = records.frame.groupby("model")["item"].nunique()
+    assert found.coverage.set_index("model")["with_rows"].to_dict() == rows.to_dict()
+
+
+@needs_shared
+@pytest.mark.parametrize("scale", [1, 100])
+def test_two_scales_of_our_own_systems_come_out_whichever_is_declared(scale: int) -> None:
+    """The terse system states 0 to 1, the two others 0 to 100."""
+    paths, words = LOGS["inspect, full"]
+    records = ps.read_runs(OWN / paths, **{**words, "confidence_scale": scale})
+    told = {flag.kind: flag for flag in ps.check_records(records).flags}
+    if scale == 100:
+        assert "all confidences of 'smollm2-terse-t0' are at most 0.01" in told["two_scales"].finding
+    else:
+        assert "most confidences of" in told["two_scales"].finding
+        flags = [flag for flag in ps.check_records(records).flags if flag.kind == LOST]
+        assert sum(flag.count for flag in flags) == 683

@@ -167,7 +167,7 @@ def test_columns_and_counts() -> None:
         ["response", "dropped", 2], ["prompt", "dropped", 2], ["note", "e-mail", 1], ["essay", "dropped", 1],
     ]  # fmt: skip
     assert safe.summary().endswith(
-        "redacted: 5 replies or prompts dropped, 2 long answers replaced by a digest, 1 key masked, "
+        "redacted: 5 replies or prompts dropped, 2 texts replaced by a digest, 1 key masked, "
         "4 e-mail addresses masked"
     )
 
@@ -326,9 +326,9 @@ def test_what_is_no_address_stays(text: str) -> None:
     ],
 )
 def test_long_texts_take_no_square_of_their_length(part: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     Mask()(part * (100_000 // len(part)), Counter())
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 20  # a square would take minutes
 
 
 @pytest.mark.parametrize(
@@ -336,9 +336,9 @@ def test_long_texts_take_no_square_of_their_length(part: str) -> None:
 )
 @pytest.mark.parametrize("rest", [" ", "a1"])
 def test_long_rests_take_no_square_of_their_length(start: str, rest: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     Mask()(start + rest * (100_000 // len(rest)), Counter())
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 20  # a square would take minutes
 
 
 def test_bytes_and_nested_values_are_dropped_and_counted() -> None:

@@ -3,7 +3,8 @@
 One aggregate (``<uuid>.json``) and one samples file (``<uuid>_samples.jsonl``) a model, study, condition,
 run and platform, in the folder ``data/<study>/<developer>/<model>``. The samples file has one line a row and
 score. What the schema has no place for (family, variant, repeat, status ...) lies in ``metadata`` under names
-that begin with ``pairstats.``, where the reader finds it.
+that begin with ``pairstats.``, where the reader finds it. Metadata are texts; ``pairstats.as_json`` lists the
+names whose text is JSON, so that a number comes back as a number and the text ``"7"`` as a text.
 
 Source: evaleval/every_eval_ever, ``schemas/eval.schema.json`` and ``instance_level_eval.schema.json``.
 """
@@ -18,10 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from pairstats import schema
 from pairstats._version import __version__
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, listed
-from pairstats.readers.every_eval_ever import OWN, UNSCORED
+from pairstats.readers.every_eval_ever import AS_JSON, OWN, UNSCORED
 from pairstats.records.redact import redact_records
 from pairstats.records.table import Records
 
@@ -29,13 +33,16 @@ EEE_VERSION = "0.3.0"
 EVALUATION = ("study", "model", "condition", "run", "platform")
 """Columns whose values make one evaluation, with files of its own."""
 IN_PLACE = frozenset({
-    "item", "model", "answer", "gold", "response", "input_tokens", "output_tokens", "latency_s", "source",
+    "item", "model", "answer", "gold", "response", "input_tokens", "output_tokens", "source",
 })  # fmt: skip
-"""Columns that the schema has a place for, or that mean nothing outside the original files."""
+"""Columns that the schema has a place for, or that mean nothing outside the original files.
+
+(Its place for seconds holds milliseconds, and most numbers are another one after times 1000 and back.)"""
 
 Row = Mapping[str, Any]
 
 
+@checked
 def to_every_eval_ever(
     records: Records,
     path: str | Path,
@@ -70,13 +77,16 @@ def to_every_eval_ever(
     Raises
     ------
     PairstatsError
-        When the prompt is no column or is to be redacted, there are no rows, or a model has no score at all.
+        When the prompt is no column or is to be redacted, a further column has the name of a mark, there are
+        no rows, or no row has a score.
 
     Notes
     -----
     The schema wants a score on every line. A row without one gets 0 and the mark ``pairstats.unscored``;
     where it failed, ``error`` says so. ``is_correct`` is whether the score is the highest that is possible.
-    The aggregate's score is the mean over the rows that have one; it is no estimate by families.
+    The aggregate's score is the mean over the rows that have one; it is no estimate by families. Of a model
+    whose every row failed the aggregate holds no result. `read_runs` with ``family="family"`` gives the same
+    values and types back, except ``source`` and what JSON has no kind for (times, lists), which become text.
 
     Examples
     --------
@@ -102,36 +112,43 @@ def to_every_eval_ever(
             f"`prompt` must be a column of the records, but {prompt!r} is none of "
             f"{listed(table.column_names, 40)}."
         )
+    _check(table)
     evaluations: dict[tuple[str, ...], list[Row]] = {}
     for row in table.to_pylist():
         evaluations.setdefault(tuple(row[name] for name in EVALUATION), []).append(row)
-    if not evaluations:
-        raise PairstatsError("`records` must hold at least one row to be written, but are empty.")
-    named = {key: _scores_of(key, rows) for key, rows in evaluations.items()}
     folder = Path(path)
     about = {"organization": organization, "retrieved": retrieved_timestamp}
-    return [
-        _write(folder, rows, named[key], prompt, records.score_range, about)
-        for key, rows in evaluations.items()
-    ]
+    return [_write(folder, rows, prompt, records.score_range, about) for rows in evaluations.values()]
 
 
-def _scores_of(key: tuple[str, ...], rows: Sequence[Row]) -> list[str]:
+def _check(table: pa.Table) -> None:
+    if not table.num_rows:
+        raise PairstatsError("`records` must hold at least one row to be written, but are empty.")
+    taken = [name for name in table.column_names if OWN + name in (UNSCORED, AS_JSON)]
+    if taken:
+        raise PairstatsError(
+            f"The columns of the records must not be called {listed(taken)}, which are marks of the file. "
+            "Rename the column."
+        )
+    scores = [name for name in table.column_names if schema.is_score(name)]
+    if all(table.column(name).null_count == table.num_rows for name in scores):
+        raise PairstatsError(
+            f"Every Eval Ever holds scores, so some row must have one, but none of {table.num_rows} has. "
+            "Score the replies first (answers=)."
+        )
+
+
+def _scores_of(rows: Sequence[Row]) -> list[str]:
     """Score columns that hold a value in an evaluation."""
     names = [name for name in rows[0] if schema.is_score(name)]
-    found = [name for name in names if any(row[name] is not None for row in rows)]
-    if not found:
-        raise PairstatsError(
-            f"Every Eval Ever holds scores, so each model must have one, but {key[1]!r} has none in "
-            f"{len(rows)} rows. Score the replies first (answers=), or leave this model out."
-        )
-    return found
+    return [name for name in names if any(row[name] is not None for row in rows)]
 
 
 def _write(
-    folder: Path, rows: Sequence[Row], scores: Sequence[str], prompt: str | None,
-    score_range: tuple[float, float], about: Mapping[str, str],
+    folder: Path, rows: Sequence[Row], prompt: str | None, score_range: tuple[float, float],
+    about: Mapping[str, str],
 ) -> Path:  # fmt: skip
+    scores = _scores_of(rows)
     content = hashlib.sha256(repr(rows).encode()).hexdigest()
     # The schema wants a version 4 name; this one is of the content, so that writing twice gives equal files.
     name = str(uuid.UUID(hex=content[:32], version=4))
@@ -140,7 +157,7 @@ def _write(
     evaluation = "/".join((rows[0]["study"] or "evaluation", rows[0]["model"], content[:16]))
     lines = [
         json.dumps(_line(row, score, evaluation, prompt, score_range)) + "\n"
-        for score in scores
+        for score in scores or ["score"]  # where every row failed, each still is a line
         for row in rows
     ]
     samples = folder / place / f"{name}_samples.jsonl"
@@ -213,9 +230,13 @@ def _attribution(answer: str | None) -> list[dict[str, Any]]:
 def _metadata(row: Row, unscored: bool) -> Iterator[tuple[str, str]]:
     """Yield as texts what has no place of its own; token counts too where only one of them is known."""
     lone = {"input_tokens", "output_tokens"} if None in (row["input_tokens"], row["output_tokens"]) else set()
+    as_json = []
     for name, value in row.items():
         if value is not None and not schema.is_score(name) and (name not in IN_PLACE or name in lone):
             yield OWN + name, value if isinstance(value, str) else json.dumps(value, default=str)
+            if not isinstance(value, str):
+                as_json.append(name)
+    yield AS_JSON, json.dumps(as_json)
     if unscored:
         yield UNSCORED, "true"
 

@@ -82,6 +82,21 @@ def check_overwrite(path: Path) -> None:
         )
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a file in a folder that is not there.
+
+    Raises
+    ------
+    ReadError
+        Naming the folder.
+    """
+    if not path.absolute().parent.is_dir():
+        raise ReadError(
+            f"Records are saved to a folder that is there, but {str(path.parent)!r} is none. Make it first, or "
+            "choose another."
+        )
+
+
 def _is_ours(path: Path) -> bool:
     """Whether a file holds records that `save` wrote: by its metadata, or by the columns it begins with."""
     try:
@@ -112,6 +127,7 @@ def save(
     """
     if path.suffix not in SUFFIXES:
         raise ReadError(f"Records are saved as '.parquet' or '.csv', but got {path.name!r}.")
+    check_folder(path)
     if not overwrite:
         check_overwrite(path)
     if path.suffix == ".parquet":

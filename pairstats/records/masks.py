@@ -29,10 +29,10 @@ EMAIL = re.compile(
 """Addresses in any script (RFC 6531), with a domain of two labels or more; also as JSON or a URL writes them.
 
 What readers put before the name of a column (``put``) is no part of the address."""
-_MASK = r"\[(?:key|e-mail) \d+\]"
-_CHAR = rf"(?:(?!{_MASK})[^\s\"',;])"
+MASK = r"\[(?:key|e-mail) \d+\]"
+_CHAR = rf"(?:(?!{MASK})[^\s\"',;])"
 """Character of a value without quotes; a mask is not masked again."""
-_NONE = rf"(?!<[|/]|<\w{{1,64}}>|{_MASK})"
+_NONE = rf"(?!<[|/]|<\w{{1,64}}>|{MASK})"
 """No placeholder such as ``<token>``, no special token such as ``<|end|>``, and no mask, starts a value."""
 _QUOTE = r"\\?[\"']?"
 _IS = rf"{_QUOTE}\s*(?:=>|:=|[:=])\s*{_QUOTE}{_NONE}"
@@ -72,7 +72,7 @@ KEYS: tuple[re.Pattern[str], ...] = tuple(map(re.compile, (
     r"(?i:(?<![A-Za-z0-9])bearer\s+)[A-Za-z0-9._~+/-]{16,}=*",
     r"(?i:(?<![A-Za-z0-9])basic\s+)(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{12,}={0,2}",
     rf"(?i:(?:{_PASSWORD}|{_SECRET}){_ENDED}{_QUOTE}\s*(?:=>|:=|[:=])\s*)"
-    rf"(?:\"(?:(?!{_MASK})[^\"\n]){{8,255}}\"|'(?:(?!{_MASK})[^'\n]){{8,255}}')",
+    rf"(?:\"(?:(?!{MASK})[^\"\n]){{8,255}}\"|'(?:(?!{MASK})[^'\n]){{8,255}}')",
     rf"(?i:{_PASSWORD}{_ENDED}{_IS})(?!(?i:none|null|true|false)\b){_CHAR}{{4,}}[\"']?",
     rf"(?i:{_SECRET}{_ENDED}{_IS}){_NUMBER}{_CHAR}{{8,}}[\"']?",
     rf"(?i:(?:{_PASSWORD}|{_SECRET}){_ENDED}{_SAID}){_BOTH}{_CHAR}{{8,}}[\"']?",
@@ -82,7 +82,7 @@ KEYS: tuple[re.Pattern[str], ...] = tuple(map(re.compile, (
 """What providers' keys look like, secrets within a URL, and what stands behind a word for a secret.
 
 Behind words that name much else (``key``, ``next_token``) only what looks drawn by chance is one."""
-MASKED = re.compile(_MASK)
+MASKED = re.compile(MASK)
 UNBROKEN = re.compile(r"[A-Za-z0-9]{32,}")
 """A long word without a break is a key where it mixes capitals, small letters and digits, or capitals and digits
 beyond the hexadecimal ones, of which digests are made."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,29 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairstats import invariants, schema
+from pairstats.arguments import checked
 from pairstats.errors import counted
+from pairstats.records.account import new_ledger, new_left_out, new_reason, new_source
+from pairstats.records.dropping import DIGESTS, holds_texts, plain_texts, why_dropped
 from pairstats.records.masks import MASKED, Mask
 from pairstats.records.table import LEDGER_COLUMNS, Records
-
-LONG = 200
-"""Characters from which a text is no short answer any more, but may be a reply or a prompt."""
-TEXTS = re.compile(
-    r"prompt|repl(y|ies)|response|message|completion|transcript|question|passage|context|instruction|input$|"
-    r"output$|reasoning|thinking|request|system$|conversation|traceback|error|rationale|explanation|"
-    r"(?<![a-z])(resp|content|text|query|chat|dialog|dialogue|doc|document|generated|generation|pred|predicted|"
-    r"prediction|solution|argument|output|queries)s?(?![a-z])",
-    re.IGNORECASE,
-)
-"""Names of further columns that hold what was asked or said; the short words must stand alone (``doc.body``)."""
-HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-"""Where a word ends in a name such as ``outputText``."""
-DIGESTS = re.compile(r"(sha256|hash|[._]id|tokens)$")
-"""Names of further columns that hold no text, whatever the rest of their name says, if their values agree."""
-DIGEST = re.compile(
-    r"(?:[A-Za-z0-9-]{1,16}[:$])?(?:-?\d{1,20}|(?:0x)?[0-9A-Fa-f]{8,128}|(?=[^0-9]*[0-9])[A-Za-z0-9+/_-]{16,128}={0,2})"
-)
-ID = re.compile(r"[!-~]{0,128}")
-"""What an id or a number of tokens may look like: no space, and no script that does without spaces."""
+from pairstats.records.texts import ANSWERS, CUT, digest, is_text, said_whole, texts_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,8 +28,8 @@ class Redacted(Records):
     Attributes
     ----------
     redactions : pandas.DataFrame
-        One row a column and deed: ``column``, ``what`` (``dropped``, ``binary``, ``digest``, ``e-mail``,
-        ``key``), and how many values; a name of a column that was masked counts too.
+        One row a column and deed: ``column``, ``what`` (``dropped``, ``binary``, ``digest``, ``quote``,
+        ``e-mail``, ``key``), and how many values; a name of a column that was masked counts too.
     """
 
     redactions: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -57,17 +39,26 @@ class Redacted(Records):
         return "\n".join([super().summary(), *told(self.redactions)])
 
 
+@checked
 def redact_records(records: Records) -> Redacted:
     """Take out of records what should not be shared.
 
     Use it before records leave the house. Replies and prompts are dropped: the column ``response``, further
     columns that are named like a reply or a prompt (also in part: ``doc.body``) or hold long texts, nested values
-    or bytes, in which anything may be. An answer or key of 200 characters or more becomes the digest of its text,
-    so that flips can still be counted. In every text that stays (ids, names of columns, sources, reasons, notes
-    of the ledger, reasons of records left out), what looks like a key or an e-mail address becomes ``[key 1]``,
-    ``[e-mail 1]``: equal ones get equal numbers, so that ids still pair. A text that looks like a mask stays as
-    it is, and its number is given to nothing else. The numbers are those of one call: redact records together
-    that shall be paired, never file by file.
+    or bytes, in which anything may be. What may be a part of one becomes the digest of its text:
+
+    * an answer or key of 30 characters or more, and a shorter one that is its whole reply unless it is a label: a
+      number, a single letter, or one word that is the answer or key of two items or more;
+    * an id or a value of a further column that has 30 characters or more and not the form of an id (128 visible
+      ASCII characters at most, no space). A name of many rows (model, study, run, platform, split, category)
+      stays below 200 characters, if it stands with ten items or more.
+
+    Equal texts have equal digests in every column, so that ids pair, flips can be counted and answers held against
+    keys as before. Reasons, also of records left out, end where they begin to quote, and notes of the ledger quote
+    single words only. In every text that stays (ids, names of columns, sources, reasons, notes), what looks like a
+    key or an e-mail address becomes ``[key 1]``, ``[e-mail 1]``: equal ones get equal numbers. A text that looks
+    like a mask stays as it is, and its number is given to nothing else. The numbers are those of one call: redact
+    records together that shall be paired, never file by file.
 
     Parameters
     ----------
@@ -82,7 +73,9 @@ def redact_records(records: Records) -> Redacted:
     -----
     A pattern finds what looks like a key; a name, an address or a secret in plain words it does not, nor a key
     of hexadecimal digits alone, which looks like a digest, unless a word for a key stands before it. Look at
-    short answers before they are shared. Scores are kept, but without replies they cannot be made again.
+    short answers before they are shared. Who can guess a text can see from its digest that it was that one.
+    Scores are kept, but without replies they cannot be made again. Names of files stay. A test of classes that
+    draws at random draws anew where the names of the classes are others.
 
     Examples
     --------
@@ -97,20 +90,12 @@ def redact_records(records: Records) -> Redacted:
     table = schema.undictionary(records.table)
     mask = Mask(_taken(table, records.ledger, records.left_out))
     deeds: Counter[tuple[str, str]] = Counter()
-    columns: dict[str, Any] = {}
-    for given, column in zip(table.column_names, table.columns, strict=True):
-        name = _masked_name(given, mask, deeds)
-        what = _to_drop(given, column)
-        if what is not None:
-            deeds[name, what] += len(column) - column.null_count
-            if given == "response":
-                columns[name] = pa.nulls(len(column), pa.string())
-        else:
-            columns[name] = _masked(name, column, mask, deeds) if _is_text(column) else column
-    ledger, left_out = (
-        _clean(records.ledger, "ledger", mask, deeds),
-        _clean(records.left_out, "left_out", mask, deeds),
-    )
+    files = frozenset(map(str, records.ledger["file"]))
+    columns, reasons = _columns(table, files, mask, deeds)
+    left_out = new_left_out(records.left_out, files)
+    ledger = new_ledger(records.ledger, records.left_out, left_out, reasons)
+    ledger = _clean(records.ledger, ledger, "ledger", mask, deeds)
+    left_out = _clean(records.left_out, left_out, "left_out", mask, deeds)
     redactions = pd.DataFrame(
         [{"column": name, "what": what, "values": n} for (name, what), n in deeds.items() if n],
         columns=["column", "what", "values"],
@@ -124,73 +109,90 @@ def redact_records(records: Records) -> Redacted:
     )
 
 
+def _columns(
+    table: pa.Table, files: Collection[str], mask: Mask, deeds: Counter[tuple[str, str]]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Columns that may be shared, and the reasons that were changed, with what they are now."""
+    dropped = {name: why_dropped(name, table.column(name)) for name in table.column_names}
+    kept = [name for name, what in dropped.items() if what is None and holds_texts(table.column(name))]
+    texts = plain_texts(table)
+    said = said_whole(texts, [name for name in kept if name in ANSWERS or name not in schema.NAMES])
+    columns: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    for given, column in zip(table.column_names, table.columns, strict=True):
+        name, what = _new_name(given, mask, deeds), dropped[given]
+        if what is not None:
+            deeds[name, what] += len(column) - column.null_count
+            if given == "response":
+                columns[name] = pa.nulls(len(column), pa.string())
+            continue
+        columns[name] = column
+        if given in kept:
+            new = _new_values(given, texts, said, files)
+            columns[name] = _changed(name, column, new, mask, deeds)
+        if given == "reason":
+            reasons = {old: now for old, (now, _) in new.items()}
+    return columns, reasons
+
+
 def _taken(table: pa.Table, *frames: pd.DataFrame) -> set[str]:
     """Masks that stand in the records already: new ones must be told from them."""
     texts: set[Any] = set(table.column_names)
     for column in table.columns:
-        if _is_text(column):
+        if holds_texts(column):
             texts.update(pc.unique(column).to_pylist())
     for frame in frames:
         texts.update(value for column in frame.columns for value in frame[column] if isinstance(value, str))
     return {mask for text in texts if text and "[" in text for mask in MASKED.findall(text)}
 
 
-def _is_text(column: pa.ChunkedArray) -> bool:
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_kind(column.type) for is_kind in kinds)
-
-
-def _is_plain(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds numbers, truth values, times or nothing, in which nothing can hide."""
-    kinds = (pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null)
-    return any(is_kind(column.type) for is_kind in kinds)
-
-
-def _to_drop(name: str, column: pa.ChunkedArray) -> str | None:
-    """Why a column must go: it holds what was asked or said, or what cannot be looked at; None if it stays."""
-    if name == "response":
-        return "dropped"
-    if name in schema.NAMES or _is_plain(column):
-        return None
-    if not _is_text(column) and not pa.types.is_nested(column.type):
-        return "binary"
-    if not _is_text(column) or (TEXTS.search(HUMP.sub("_", name)) and not _holds_digests(name, column)):
-        return "dropped"
-    longest = pc.max(pc.utf8_length(column.cast(pa.large_string()))).as_py()
-    return "dropped" if longest is not None and longest >= LONG else None
-
-
-def _holds_digests(name: str, column: pa.ChunkedArray) -> bool:
-    """Whether a column is named like digests or ids, and holds nothing else."""
-    if DIGESTS.search(name) is None:
-        return False
-    form = DIGEST if name.endswith(("sha256", "hash")) else ID
-    texts = (MASKED.sub("", text) for text in pc.unique(column).to_pylist() if text)
-    return all(not text or form.fullmatch(text) for text in texts)
-
-
-def _masked_name(name: str, mask: Mask, deeds: Counter[tuple[str, str]]) -> str:
+def _new_name(name: str, mask: Mask, deeds: Counter[tuple[str, str]]) -> str:
+    """Name of a column without keys, addresses and texts; that of a score stays one."""
+    if name in schema.NAMES:
+        return name
     met: Counter[str] = Counter()
-    masked = name if name in schema.NAMES else mask(name, met)
+    put = next((each for each in ("score_", "value_") if name.startswith(each)), "")
+    rest = name.removeprefix(put)
+    if is_text(rest):
+        new, met["digest"] = put + digest(rest), 1
+    else:
+        new = mask(name, met)
     for what, n in met.items():
-        deeds[masked, what] += n
-    return masked
+        deeds[new, what] += n
+    return new
 
 
-def _masked(name: str, column: pa.ChunkedArray, mask: Mask, deeds: Counter[tuple[str, str]]) -> pa.Array:
-    """Column without keys, addresses and long texts; each different text is looked at once."""
+def _new_values(
+    name: str, table: pa.Table, said: Collection[str], files: Collection[str]
+) -> dict[str, tuple[str, str]]:
+    """Values of a column that cannot stay, what each becomes, and what that is called."""
+    if name == "status":
+        return {}
+    if name not in ("reason", "source"):
+        return {text: (digest(text), "digest") for text in texts_of(table, name, said)}
+    values = pc.unique(table.column(name)).drop_null().to_pylist()
+    new = {each: new_reason(each) if name == "reason" else new_source(each, files) for each in values}
+    cut = {old: now for old, now in new.items() if now != old}
+    return {old: (now, "quote" if now.endswith(CUT) else "digest") for old, now in cut.items()}
+
+
+def _changed(
+    name: str, column: pa.ChunkedArray, new: Mapping[str, tuple[str, str]], mask: Mask,
+    deeds: Counter[tuple[str, str]],
+) -> pa.Array:  # fmt: skip
+    """Column with new values, and without keys and addresses; each different text is looked at once."""
     made: dict[str, tuple[str, Counter[str]]] = {}
     values: list[str | None] = column.to_pylist()
     for text in dict.fromkeys(values):
         if text is not None:
             met: Counter[str] = Counter()
-            new = text
-            if name in ("answer", "gold") and len(text) >= LONG:
-                new, met["digest"] = _digest(text), 1
-            else:
-                new = mask(text, met, digests=DIGESTS.search(name) is not None)
+            now, what = new.get(text, (text, ""))
+            if what:
+                met[what] += 1
+            if what != "digest":
+                now = mask(now, met, digests=DIGESTS.search(name) is not None)
             if met:
-                made[text] = new, met
+                made[text] = now, met
     if not made:
         return column
     for text, times in Counter(value for value in values if value in made).items():
@@ -199,24 +201,24 @@ def _masked(name: str, column: pa.ChunkedArray, mask: Mask, deeds: Counter[tuple
     return pa.array([made[value][0] if value in made else value for value in values], pa.string())
 
 
-def _digest(text: str) -> str:
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _clean(frame: pd.DataFrame, name: str, mask: Mask, deeds: Counter[tuple[str, str]]) -> pd.DataFrame:
-    """Frame of texts about the files without keys and addresses."""
+def _clean(
+    old: pd.DataFrame, new: pd.DataFrame, name: str, mask: Mask, deeds: Counter[tuple[str, str]]
+) -> pd.DataFrame:
+    """Frame of texts about the files without keys and addresses; what it no longer quotes is counted."""
     met: Counter[str] = Counter()
-    cleaned = frame.copy()
-    for column in frame.columns:
+    cleaned = new.copy()
+    for column in new.columns:
         if column != "sha256":
-            cleaned[column] = [mask(v, met) if isinstance(v, str) else v for v in frame[column]]
+            pairs = zip(old[column], new[column], strict=True)
+            met["quote"] += sum(isinstance(was, str) and was != now for was, now in pairs)
+            cleaned[column] = [mask(v, met) if isinstance(v, str) else v for v in new[column]]
     for what, n in met.items():
         deeds[name, what] += n
     return cleaned
 
 
 _WORDS = {"dropped": ("reply or prompt", "dropped"), "binary": ("binary value", "dropped"),
-          "digest": ("long answer", "replaced by a digest"),
+          "digest": ("text", "replaced by a digest"), "quote": ("quotation", "cut off"),
           "key": ("key", "masked"), "e-mail": ("e-mail address", "masked")}  # fmt: skip
 _PLURAL = {"reply or prompt": "replies or prompts", "e-mail address": "e-mail addresses"}
 
@@ -241,11 +243,11 @@ def _line(redactions: pd.DataFrame) -> pd.DataFrame:
     line |= {
         "file": "redaction",
         "reader": "redact",
-        "note": "; ".join([*told(redactions), *_columns(redactions)]),
+        "note": "; ".join([*told(redactions), *_where(redactions)]),
     }
     return pd.DataFrame([line], columns=list(LEDGER_COLUMNS))
 
 
-def _columns(redactions: pd.DataFrame) -> Iterable[str]:
+def _where(redactions: pd.DataFrame) -> Iterable[str]:
     if len(redactions):
         yield "in " + ", ".join(dict.fromkeys(redactions["column"]))

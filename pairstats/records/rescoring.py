@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pairstats import invariants, schema
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, counted, listed, one_of
 from pairstats.records.table import LEDGER_COLUMNS, Records
 from pairstats.scripts import load_function, told
@@ -63,6 +64,7 @@ class Rescored(Records):
         return found
 
 
+@checked
 def rescore(records: Records, scorer: Scorer | str | Path, *, function: str = "score") -> Rescored:
     """Score every stored reply again, without a model call.
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairstats import invariants, schema
+from pairstats.arguments import checked
 from pairstats.records import file as records_file
 from pairstats.records import notes as records_notes
 from pairstats.records.notes import plain, unscored_rows
@@ -55,6 +56,7 @@ class Records:
     score_range: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
+    @checked
     def from_frame(cls, frame: Any, *, score_range: tuple[float, float] = (0.0, 1.0)) -> Records:
         """Take a frame that already is in the format.
 
@@ -78,6 +80,7 @@ class Records:
         return cls(table, whole_ledger(table, "frame", "", "frame"), no_left_out(), score_range)
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Records:
         """Read records that `save` wrote, or any Parquet or CSV file in the format.
 
@@ -105,6 +108,7 @@ class Records:
         left_out = no_left_out() if loaded.left_out is None else loaded.left_out
         return cls(table, ledger, left_out, loaded.score_range)
 
+    @checked
     def save(self, path: str | Path, *, overwrite: bool = False, redact: bool = False) -> Path:
         """Write the records to a Parquet or CSV file.
 
@@ -226,6 +230,7 @@ class Records:
         )
 
 
+@checked
 def load_records(path: str | Path) -> Records:
     """Read records that `Records.save` wrote; see `Records.load`."""
     return Records.load(path)

@@ -9,10 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from pairstats.arguments import checked
 from pairstats.errors import counted
 from pairstats.panel import Panel
 from pairstats.records.table import Records, printable
 from pairstats.red_flags.columns import COLUMN_CHECKS
+from pairstats.red_flags.coverage import SETTING, coverage
 from pairstats.red_flags.found import Flag, LackingError, Rows, rows_of
 from pairstats.red_flags.runs import RUN_CHECKS
 
@@ -31,6 +33,9 @@ class RecordsCheck:
         Findings, red ones first.
     completeness : pandas.DataFrame
         One row a model, split and category: planned, one column a status, share answered, reasons.
+    coverage : pandas.DataFrame
+        One row a model (study, condition): how many of all models' items it has and answered, and how many all
+        models answered. See `pairstats.red_flags.coverage.coverage`.
     not_checked : tuple of str
         What could not be looked at, and what the records lack for it.
     heading : str
@@ -39,6 +44,7 @@ class RecordsCheck:
 
     flags: tuple[Flag, ...]
     completeness: pd.DataFrame
+    coverage: pd.DataFrame
     not_checked: tuple[str, ...] = ()
     heading: str = ""
     notes: tuple[str, ...] = field(default=())
@@ -65,11 +71,13 @@ class RecordsCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values that JSON can write."""
-        counts = self.completeness.astype(object).where(self.completeness.notna(), None)
+        tables = {name: getattr(self, name) for name in ("completeness", "coverage")}
         return {
             "findings": [flag.finding for flag in self.flags],
             "flags": [flag.to_dict() for flag in self.flags],
-            "completeness": counts.to_dict("records"),
+            **{
+                name: t.astype(object).where(t.notna(), None).to_dict("records") for name, t in tables.items()
+            },
             "not_checked": list(self.not_checked),
         }
 
@@ -78,10 +86,8 @@ class RecordsCheck:
         others = [flag for flag in self.flags if not flag.red]
         yield f"Red flags: {len(self.red) or 'none'}"
         yield from (f"- {printable(str(flag))}" for flag in self.red)
-        yield "Completeness:"
-        yield self.completeness.head(SHOWN_GROUPS).to_string(index=False, na_rep="")
-        if len(self.completeness) > SHOWN_GROUPS:
-            yield f"and {counted(len(self.completeness) - SHOWN_GROUPS, 'group')} more"
+        yield from _table("Completeness:", self.completeness)
+        yield from _table("Coverage of all models' items:", self.coverage)
         yield f"Further findings: {len(others) or 'none'}"
         yield from (f"- {printable(str(flag))}" for flag in others)
         yield from (f"- {printable(note)}" for note in self.notes)
@@ -99,11 +105,20 @@ class RecordsCheck:
         for title, flags in (("Red flags", self.red), ("Further findings", others)):
             listed = "".join(f"<li>{html.escape(printable(str(flag)))}</li>" for flag in flags)
             parts.append(f"<p>{title}: {len(flags) or 'none'}</p><ul>{listed}</ul>")
-        parts.insert(2, self.completeness.to_html(index=False, border=0, escape=True, na_rep=""))
+        for table in (self.coverage, self.completeness):
+            parts.insert(2, table.to_html(index=False, border=0, escape=True, na_rep=""))
         missing = "".join(f"<li>{html.escape(what)}</li>" for what in self.not_checked)
         return "".join(parts) + (f"<p>Not checked</p><ul>{missing}</ul>" if missing else "")
 
 
+def _table(title: str, table: pd.DataFrame) -> Iterator[str]:
+    yield title
+    yield table.head(SHOWN_GROUPS).to_string(index=False, na_rep="")
+    if len(table) > SHOWN_GROUPS:
+        yield f"and {counted(len(table) - SHOWN_GROUPS, 'group')} more"
+
+
+@checked
 def check_records(records: Records) -> RecordsCheck:
     """Look for what should be explained before anything is estimated.
 
@@ -120,7 +135,7 @@ def check_records(records: Records) -> RecordsCheck:
     Returns
     -------
     RecordsCheck
-        ``flags`` (or ``frame``), ``completeness``, ``not_checked``.
+        ``flags`` (or ``frame``), ``completeness``, ``coverage``, ``not_checked``.
 
     Raises
     ------
@@ -155,10 +170,16 @@ def check_records(records: Records) -> RecordsCheck:
     return RecordsCheck(
         flags=(*(flag for flag in found if flag.red), *(flag for flag in found if not flag.red)),
         completeness=_completeness(records, rows),
+        coverage=_coverage(rows),
         not_checked=tuple(lacking),
         heading=repr(records).split("\n", 1)[0],
         notes=records.notes,
     )
+
+
+def _coverage(rows: Rows) -> pd.DataFrame:
+    constant = [name for name in SETTING if rows.frame[name].nunique() <= 1]
+    return coverage(rows.frame).drop(columns=constant)
 
 
 def _completeness(records: Records, rows: Rows) -> pd.DataFrame:

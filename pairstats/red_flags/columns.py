@@ -1,4 +1,4 @@
-"""Further findings: constant and identical answers, cached repeats, two scales, splits, prompts, keys."""
+"""Further findings: constant and identical answers, cached repeats, splits, prompts, keys."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pandas as pd
 from pairstats import schema
 from pairstats.answers import AnswerFormat
 from pairstats.errors import counted
-from pairstats.records.notes import TWO_SCALES
+from pairstats.red_flags.copies import SAME
+from pairstats.red_flags.coverage import items_missing
 from pairstats.red_flags.found import MIN_COMMON, Check, Flag, LackingError, Rows, codes, first_of
 from pairstats.red_flags.runs import ID
+from pairstats.red_flags.scales import scales
 
 CONSTANT = 0.95
 """Share of one answer from which answers count as constant ..."""
 VARIED = 0.8
 """... where the most frequent key has less than this share."""
-PERCENT = 0.01
-"""Largest value of a probability that was stated from 0 to 1 and then divided by 100."""
 PROMPT = "prompt_sha256"
 _UNIT = ["subject_", "study", "family", "item", "variant"]
 _QUESTION = ["study", "family", "item", "variant", "condition"]
@@ -91,24 +91,33 @@ def _letter(replies: pd.Series) -> tuple[str, int]:
 
 
 def identical_answers(rows: Rows) -> Iterator[Flag]:
-    """Find two subjects with the same canonical answer everywhere, although their replies differ."""
-    answered = rows.answered[rows.answered["answer"].notna()]
-    if not len(answered) or not rows.has("response"):
-        return  # without replies `identical_runs` has compared the answers
-    grid = rows.grid(codes(answered["answer"]).dropna())
-    texts = rows.grid(codes(rows.answered["response"]).dropna())
+    """Find two subjects with the same canonical answer everywhere, although something else differs.
+
+    Where nothing does, `copied_runs` has compared them. Equal answers with other scores are red: what scored
+    them was not the same.
+    """
+    answered = rows.answered
+    answers = rows.grid(codes(answered["answer"]).dropna())
+    texts = rows.grid(codes(answered["response"]).dropna())
+    numbers = {name: rows.grid(answered[name].dropna().astype(float)) for name in ("score", "confidence")}
     for a, b in rows.pairs():
-        one, two = grid[:, a], grid[:, b]
+        one, two = answers[:, a], answers[:, b]
         both = ~np.isnan(one) & ~np.isnan(two)
         n = int(both.sum())
-        varied = n >= MIN_COMMON and len(np.unique(one[both])) > 1
-        same_text = texts[both, a] == texts[both, b]
-        if varied and (one[both] == two[both]).all() and not same_text.all():
-            yield Flag(
-                "identical_answers", False,
-                f"{rows.names[a]} and {rows.names[b]} gave the same answer in {n} of {n} decisions, "
-                f"{int(same_text.sum())} times with the same text", n, n,
-            )  # fmt: skip
+        if n < MIN_COMMON or len(np.unique(one[both])) == 1 or not (one[both] == two[both]).all():
+            continue
+        replied = both & ~np.isnan(texts[:, a] + texts[:, b])
+        same_text = int((texts[replied, a] == texts[replied, b]).sum())
+        gaps = {name: np.abs(grid[both, a] - grid[both, b]) > SAME for name, grid in numbers.items()}
+        rescored = int(gaps["score"].sum())
+        if same_text == replied.sum() and not rescored and not gaps["confidence"].any():
+            continue
+        told = f", {same_text} times with the same text" if replied.any() else ""
+        told += f", but another score in {rescored}: the scorer differs" if rescored else ""
+        yield Flag(
+            "identical_answers", bool(rescored),
+            f"{rows.names[a]} and {rows.names[b]} gave the same answer in {n} of {n} decisions{told}", n, n,
+        )  # fmt: skip
 
 
 def cached_repeats(rows: Rows) -> Iterator[Flag]:
@@ -154,26 +163,6 @@ def _same_texts(rows: Rows, several: pd.DataFrame) -> Iterator[Flag]:
             )  # fmt: skip
 
 
-def two_scales(rows: Rows) -> Iterator[Flag]:
-    """Find files whose confidences were stated from 0 to 1 in part and from 0 to 100 in part."""
-    for line in rows.ledger.to_dict("records"):
-        for note in str(line["note"]).split("; "):
-            if note.startswith(TWO_SCALES):
-                yield Flag("two_scales", False, f"{line['file']}: {note}", 1, 1)
-    told = {str(line["file"]) for line in rows.ledger.to_dict("records") if TWO_SCALES in str(line["note"])}
-    stated = rows.frame[rows.frame["confidence"] > 0]
-    files = stated["source"].str.rsplit(":", n=1).str[0].where(stated["source"] != "", "the records")
-    for file, part in stated.groupby(files)["confidence"]:
-        small = int((part < PERCENT).sum())
-        enough = min(small, len(part) - small) >= max(3, 0.02 * len(part))
-        if enough and str(file) not in told:
-            yield Flag(
-                "two_scales", False,
-                f"{file}: {small} of {len(part)} confidences are below {PERCENT:g} and the others are not, as if "
-                "some were stated from 0 to 1 and divided by 100", small, len(part),
-            )  # fmt: skip
-
-
 def two_splits(rows: Rows) -> Iterator[Flag]:
     """Find families that lie in several splits, so that the splits are not independent."""
     split = rows.frame[rows.frame["split"].notna()]
@@ -199,6 +188,11 @@ def prompts(rows: Rows) -> Iterator[Flag]:
         "prompt_differs",
         "were put to the models in different words, in one variant and condition",
     )
+    known = rows.frame[PROMPT].notna().groupby(rows.frame["subject_"]).any()
+    unknown = [rows.names[int(str(each))] for each in known.index[~known]]
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        raise LackingError(f"prompts of {', '.join(unknown[:3])}{more}: the rows hold no {PROMPT}")
 
 
 def keys(rows: Rows) -> Iterator[Flag]:
@@ -208,13 +202,15 @@ def keys(rows: Rows) -> Iterator[Flag]:
 
 
 def _differing(rows: Rows, column: str, kind: str, what: str) -> Iterator[Flag]:
+    """Find items of which no value is known of all models; repeats of one model may differ."""
     known = rows.frame[rows.frame[column].notna()]
-    # What differs between the repeats of one model is no difference between models.
-    first = known.groupby([*_QUESTION, "model"], dropna=False)[column].agg(["first", "nunique"])
-    one = first[first["nunique"] == 1].groupby(level=_QUESTION, dropna=False)["first"]
-    counts = one.agg(["size", "nunique"])
-    asked = counts[counts["size"] > 1]
-    hit = asked[asked["nunique"] > 1]
+    values = known.drop_duplicates([*_QUESTION, "model", column])
+    common = (
+        values.groupby([*_QUESTION, column], dropna=False).size().groupby(level=_QUESTION, dropna=False).max()
+    )
+    models = values.groupby(_QUESTION, dropna=False)["model"].nunique()
+    asked = models[models > 1]
+    hit = asked[common.loc[asked.index] < asked]
     if len(hit):
         yield Flag(
             kind, False, f"{counted(len(hit), 'item')} of {len(asked)} {what}", len(hit), len(asked),
@@ -227,5 +223,6 @@ def _short(text: str) -> str:
 
 
 COLUMN_CHECKS: tuple[Check, ...] = (
-    constant_answers, constant_letters, identical_answers, cached_repeats, two_scales, two_splits, prompts, keys,
+    items_missing, constant_answers, constant_letters, identical_answers, cached_repeats, scales, two_splits,
+    prompts, keys,
 )  # fmt: skip

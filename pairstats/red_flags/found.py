@@ -35,8 +35,9 @@ class Flag:
     ----------
     kind : str
         ``identical_runs``, ``near_copies``, ``ceiling``, ``floor``, ``constant_shift``, ``key_repeats``,
-        ``response_id_repeats``, ``constant_answer``, ``identical_answers``, ``cached_repeats``, ``two_scales``,
-        ``two_splits``, ``prompt_differs`` or ``gold_differs``.
+        ``response_id_repeats``, ``items_missing``, ``constant_answer``, ``identical_answers``,
+        ``cached_repeats``, ``two_scales``, ``wrong_scale``, ``confidence_lost``, ``two_splits``,
+        ``prompt_differs`` or ``gold_differs``.
     red : bool
         Whether it makes estimates meaningless unless it is explained.
     finding : str
@@ -73,7 +74,8 @@ class Rows:
     Attributes
     ----------
     frame : pandas.DataFrame
-        All columns, and ``subject_`` and ``decision_``: numbers of the combinations of `SUBJECT` and `DECISION`.
+        All columns, replies without the blanks around them, and ``subject_`` and ``decision_``: numbers of the
+        combinations of `SUBJECT` and `DECISION`.
     names : list of str
         What each subject is called: the model, and what else tells it from others.
     ledger : pandas.DataFrame
@@ -120,7 +122,8 @@ def rows_of(records: Records) -> Rows:
     frame = schema.undictionary(records.table).to_pandas()
     subjects = frame.groupby(list(SUBJECT), sort=True, dropna=False).ngroup()
     decisions = frame.groupby(list(DECISION), sort=False, dropna=False).ngroup()
-    frame = frame.assign(subject_=subjects, decision_=decisions)
+    # Whether a platform keeps the blanks around a reply makes no other reply of it.
+    frame = frame.assign(subject_=subjects, decision_=decisions, response=frame["response"].str.strip())
     return Rows(frame, _names(frame), records.ledger, records.score_range)
 
 
