@@ -7,6 +7,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from pairstats.arguments import check
+from pairstats.contrasts import Comparison
 from pairstats.errors import PairstatsError, SchemaError
 from pairstats.estimands import Estimand
 from pairstats.panel import APART, Panel
@@ -15,21 +17,12 @@ from pairstats.schema import ANSWERED, NO_ANSWER, is_score
 
 def check_panel(panel: Any) -> None:
     """Raise unless it is a panel."""
-    if not isinstance(panel, Panel):
-        raise PairstatsError(
-            f"The first argument must be a Panel, but is a {type(panel).__name__}. Make one: Panel(records)."
-        )
+    check("panel", panel, Panel)
 
 
 def check_estimand(panel: Panel, estimand: Any) -> None:
     """Raise unless it is an estimand whose columns are there and, where they are added up, hold numbers."""
-    if isinstance(estimand, type) or not all(
-        hasattr(estimand, name) for name in ("reduce", "columns", "name")
-    ):
-        shown = estimand.__name__ if isinstance(estimand, type) else repr(estimand)
-        raise PairstatsError(
-            f"An estimand must be a value such as Mean('score') or FlipRate('answer'), but got {shown}."
-        )
+    check("estimand", estimand, Estimand)
     odd = [column for column in estimand.columns if not isinstance(column, str)]
     if odd:
         raise PairstatsError(f"An estimand names columns, but {estimand.name!r} names {odd[0]!r}.")
@@ -67,10 +60,7 @@ def _refuse_unscored(panel: Panel, column: str) -> None:
 
 def check_comparison(panel: Panel, comparison: Any) -> None:
     """Raise unless it compares levels of columns that are there."""
-    if isinstance(comparison, type) or not hasattr(comparison, "combinations"):
-        raise PairstatsError(
-            f"A comparison must be a value such as Pairwise('model'), but got {comparison!r}."
-        )
+    check("comparison", comparison, Comparison)
     panel.require(*comparison.factors)
 
 
@@ -94,5 +84,19 @@ def remarks(panel: Panel, estimand: Estimand) -> tuple[str, ...]:
         counts = panel.frame.select(*(nw.col(name).n_unique() for name in apart)).collect()
         pooled = [f"{name} ({counts[name].item()})" for name in apart if counts[name].item() > 1]
         said += [f"pooled over {', '.join(pooled)}"] if pooled else []
+        said += _shared_families(panel) if any(name.startswith("study (") for name in pooled) else []
     described = getattr(estimand, "remarks", None)
     return (*said, *(described(panel.rows()) if described is not None else ()))
+
+
+def _shared_families(panel: Panel) -> list[str]:
+    """Say that a family of one name in several pooled studies is one family: two benchmarks may both have a 7."""
+    pairs = panel.frame.select("study", "family").unique().collect()
+    families = pairs["family"].n_unique()
+    shared = len(pairs) - families
+    if not shared:
+        return []
+    return [
+        f"{shared} of {families} families have one name in several studies, and are one family each (map family= "
+        "where a name means another one in each)"
+    ]

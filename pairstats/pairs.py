@@ -121,6 +121,8 @@ def paired_units(
     apart = [factor for factor in together if not _levels_meet(units, [cells.index(factor)])]
     if not unit or not apart:
         return units, ""
+    if "study" in unit:
+        _refuse_studies(asked, cells, [name for name in unit if name != "study"], apart)
     whole = Units.collect(panel.rows(), estimand, panel.family, cells, ())
     if (units.n_planned > 0).sum() == (whole.n_planned > 0).sum():
         return whole, "paired by family"
@@ -132,6 +134,18 @@ def paired_units(
         "several, so that it is not known which belong together. Map item= to an id that the levels share, or "
         "give the panel unit=() to compare family totals."
     )
+
+
+def _refuse_studies(asked: Asked, cells: Sequence[str], unit: Sequence[str], apart: Sequence[str]) -> None:
+    """Refuse levels that share items by name only, since each level's are of a study of its own."""
+    panel = asked.panel
+    units = Units.collect(panel.rows(), asked.estimand, panel.family, cells, unit)
+    if all(_levels_meet(units, [cells.index(factor)]) for factor in apart):
+        raise PairingError(
+            f"The levels of {' and '.join(apart)} share {' and '.join(unit)}, but in different studies, which may "
+            'ask other things under one name. If they ask the same, read them with set={"study": ...}, or give '
+            f"the panel unit={tuple(unit)!r}."
+        )
 
 
 def _levels_meet(units: Units, factors: Sequence[int]) -> bool:

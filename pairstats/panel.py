@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import html
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 from typing import Any
 
 import narwhals as nw
 import pandas as pd
 
+from pairstats.arguments import checked, fits
 from pairstats.completeness import Completeness, completeness
 from pairstats.errors import PairingError, PairstatsError, SchemaError, counted, listed, nearest, one_of
 from pairstats.estimands import Estimand, Rows, add_up
@@ -26,6 +28,8 @@ NO_ANSWER_RULES = ("wrong", "missing")
 UNIT = ("item", "variant")
 APART = ("study", "run", "platform", "model", "condition")
 """Columns of the key, besides family, item, variant and repeat."""
+Level = str | float | bool | date
+"""What a column may be compared with."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -43,7 +47,7 @@ class Panel:
         Resampling unit.
     unit : sequence of str, optional
         What, besides the family, makes two models' answers answers to the same thing: by default item and
-        variant, and model and condition where they are no cells. Repeats are averaged inside a unit.
+        variant, and study, model and condition where they are no cells. Repeats are averaged inside a unit.
     no_answer : {"wrong", "missing"}, default "wrong"
         What an unparsed, truncated, refused or empty reply scores. Errors and absent rows are always missing.
     population : {"families", "these_cases"}, optional
@@ -74,6 +78,7 @@ class Panel:
     population_declared: bool
     score_range: tuple[float, float]
 
+    @checked
     def __init__(
         self,
         records: Any,
@@ -106,6 +111,7 @@ class Panel:
         """Names of the columns."""
         return self.frame.collect_schema().names()
 
+    @checked
     def require(self, *names: str) -> None:
         """Raise unless all columns are there; the message lists those there are."""
         absent = [name for name in names if name not in self.columns]
@@ -119,11 +125,12 @@ class Panel:
         """Columns that tell the units of one family apart for an estimand, the compared factors left out."""
         there = set(self.columns) - {*self.cells, *factors}
         apart = tuple(name for name in APART if name in there)
-        default = (*UNIT, *(name for name in apart if name in ("model", "condition")))
+        default = (*UNIT, *(name for name in apart if name in ("study", "model", "condition")))
         unit = default if self.unit is None else self.unit
         return tuple(name for name in estimand.unit(unit, apart) if name not in factors)
 
-    def where(self, **equal: object) -> Panel:
+    @checked
+    def where(self, **equal: Level | Collection[Level]) -> Panel:
         """Rows whose columns equal the given values, or are among them for a list.
 
         Raises
@@ -132,7 +139,9 @@ class Panel:
             When nothing is left; the message lists the values there are.
         """
         self.require(*equal)
-        wanted = {k: list(v) if isinstance(v, list | tuple | set) else [v] for k, v in equal.items()}
+        values: dict[str, Any] = dict(equal)
+        wanted = {name: [each] if fits(each, Level) else list(each) for name, each in values.items()}
+        _refuse_other_kinds(self.frame, wanted)
         masks = [nw.col(name).is_in(values) for name, values in wanted.items()]
         chosen = self.frame.filter(functools.reduce(operator.and_, masks)) if masks else self.frame
         if not len(chosen.head(1).collect()):
@@ -142,12 +151,17 @@ class Panel:
             raise PairingError(f"No row has {asked}. The values there are: {shown}.")
         return self._with(frame=chosen)
 
-    def without(self, **equal: object) -> Panel:
+    @checked
+    def without(self, **equal: Level) -> Panel:
         """Rows whose columns do not all equal the given values; nulls stay."""
+        if not equal:
+            return self
         self.require(*equal)
+        _refuse_other_kinds(self.frame, {name: [value] for name, value in equal.items()})
         masks = [(nw.col(name) == value) & ~nw.col(name).is_null() for name, value in equal.items()]
         return self._with(frame=self.frame.filter(~functools.reduce(operator.and_, masks)))
 
+    @checked
     def filter(self, condition: str) -> Panel:
         """Rows that meet a condition such as ``"confidence >= 0.9"``; rows with nulls there are left out."""
         from pairstats.conditions import Condition
@@ -157,6 +171,7 @@ class Panel:
         present = [~nw.col(name).is_null() for name in parsed.columns]
         return self._with(frame=self.frame.filter(functools.reduce(operator.and_, present) & parsed.holds()))
 
+    @checked
     def not_meeting(self, condition: str) -> Panel:
         """Rows that do not meet a condition such as ``"revised == true"``; rows with nulls there stay."""
         from pairstats.conditions import Condition
@@ -166,11 +181,13 @@ class Panel:
         null = functools.reduce(operator.or_, [nw.col(name).is_null() for name in parsed.columns])
         return self._with(frame=self.frame.filter(null | ~parsed.holds()))
 
+    @checked
     def scored_by(self, column: str) -> Panel:
         """Make the same panel with another column in the place of the primary score."""
         self.require(column)
         return self._with(frame=self.frame.with_columns(score=nw.col(column)))
 
+    @checked
     def with_rules(self, *, no_answer: str | None = None) -> Panel:
         """Make the same panel under another rule for replies without an answer."""
         if no_answer is None:
@@ -178,11 +195,13 @@ class Panel:
         one_of("no_answer", no_answer, NO_ANSWER_RULES)
         return self._with(no_answer=no_answer)
 
+    @checked
     def by(self, cells: Sequence[str]) -> Panel:
         """Make the same panel with other cells."""
         self.require(*cells)
         return self._with(cells=tuple(cells))
 
+    @checked
     def levels(self, column: str) -> list[Any]:
         """Sorted distinct values of a column, nulls left out."""
         self.require(column)
@@ -211,6 +230,7 @@ class Panel:
         counted = ~missing if wrong else ~missing & ~blank
         return flagged.with_columns(*resolved, is_counted=counted)
 
+    @checked
     def completeness(self, by: Sequence[str] | str | None = None) -> Completeness:
         """Count what became of every planned reply.
 
@@ -314,6 +334,18 @@ def _with_numbers(frame: Rows) -> Rows:
             ) from error
         frame = cast
     return frame
+
+
+def _refuse_other_kinds(frame: Rows, wanted: Mapping[str, Sequence[Level]]) -> None:
+    """Refuse values that the engine cannot compare with their column."""
+    for name, values in wanted.items():
+        try:
+            frame.select(nw.col(name).is_in(values)).head(1).collect()
+        except Exception as error:  # every engine raises its own kind
+            kind = frame.collect_schema()[name]
+            raise SchemaError(
+                f"`{name}` must be compared with values such as its own, {kind}, but got {listed(values)}."
+            ) from error
 
 
 def _refuse_faults(frame: Rows, family: str, score_range: tuple[float, float]) -> None:

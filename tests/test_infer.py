@@ -414,11 +414,11 @@ def test_provenance_says_what_made_the_numbers() -> None:
     ("ask", "message"),
     [
         (lambda p: ps.estimate(p, "score"), r"must be a value such as Mean\('score'\).*'score'"),
-        (lambda p: ps.estimate(p, Mean), "but got Mean"),
-        (lambda p: ps.contrast(p, Mean, Pairwise("model")), "but got Mean"),
+        (lambda p: ps.estimate(p, Mean), "but got the class Mean"),
+        (lambda p: ps.contrast(p, Mean, Pairwise("model")), "but got the class Mean"),
         (lambda p: ps.contrast(p, Mean(), "model"), r"such as Pairwise\('model'\), but got 'model'"),
-        (lambda p: ps.contrast(p, Mean(), Pairwise), "A comparison must be a value"),
-        (lambda p: ps.estimate(copies("11"), Mean()), "must be a Panel, but is a DataFrame"),
+        (lambda p: ps.contrast(p, Mean(), Pairwise), "`comparison` must be a value"),
+        (lambda p: ps.estimate(copies("11"), Mean()), "must be a Panel, but got a DataFrame"),
         (lambda p: ps.estimate(p, Mean(3)), "names 3"),
         (lambda p: ps.estimate(p, Mean("item")), "adds up 'item', which must hold numbers"),
         (lambda p: Panel(copies("11").head(0)), "at least one row"),
@@ -440,6 +440,31 @@ def test_a_cell_that_holds_only_part_of_the_units_says_so() -> None:
     split = rows.assign(split=np.where(rows["family"] < "f010", "easy", "hard"))
     notes = [row["note"] for row in ps.estimate(Panel(split, cells=("split", "model")), Mean())]
     assert notes == [None, None, None], "easy and hard items are different units by design"
+
+
+def test_a_name_that_several_studies_share_is_told_to_be_one_family() -> None:
+    rows = copies("11", "10")
+    both = pd.concat([rows.assign(study=name) for name in ("a", "b")])
+    assert "pooled over study (2); 2 of 2 families have one name in several studies" in row(both)["note"]
+    own = both.assign(family=both["study"] + both["family"])
+    assert "one name" not in row(own)["note"]
+    assert (row(both)["n_families"], row(own)["n_families"]) == (2, 4)
+
+
+def test_items_of_two_studies_are_not_one_question_by_name() -> None:
+    sides = [copies("10", "01", model=m).assign(study=s) for m, s in (("a", "v1"), ("b", "v2"))]
+    rows = pd.concat(sides)
+    told = r"in different studies.*set=\{\"study\": ...\}.*unit=\('item', 'variant'"
+    with pytest.raises(PairstatsError, match=told):
+        ps.contrast(Panel(rows), Mean(), ps.Pairwise("model"))
+    [said] = ps.contrast(Panel(rows, unit=("item", "variant")), Mean(), ps.Pairwise("model"))
+    assert (said["n_units"], said["n_families"]) == (4, 2)
+
+
+def test_units_of_two_studies_stay_apart() -> None:
+    rows = pd.concat([copies("11", model=m).assign(study=s) for m in "ab" for s in ("v1", "v2")])
+    [both] = ps.contrast(Panel(rows), Mean(), ps.Pairwise("model"))
+    assert (both["n_units"], both["n_families"]) == (4, 1)
 
 
 def test_pooled_conditions_are_named() -> None:

@@ -113,7 +113,7 @@ class Declared:
     ) -> tuple[str, ...]:
         """Columns that tell the units of a family apart, those that are compared left out."""
         apart = [name for name in APART if name in columns and name not in (*cells, *factors)]
-        asked = [name for name in apart if name in ("model", "condition")]
+        asked = [name for name in apart if name in ("study", "model", "condition")]
         unit = ("item", "variant", *asked) if self.unit is None else self.unit
         return tuple(name for name in quantity.unit(unit, apart) if name not in factors)
 
