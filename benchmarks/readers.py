@@ -23,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve()
 RESULTS = HERE.parent / "results" / "readers.md"
@@ -45,6 +46,7 @@ WORDS = [
     "read",
 ]
 RESIDENT = 1 << 30
+FILES = 4
 TIMES = 3
 """Times each measurement is made; the fastest counts."""
 
@@ -215,6 +217,51 @@ def answers(folder: Path, count: int) -> list[str]:
     return lines
 
 
+def other_forms(folder: Path, count: int) -> list[str]:
+    """A JSON array of nested records, a table without its model, and a folder of logs read by several processes."""
+    rows = [json.loads(line) for line in (folder / "nested.jsonl").open()]
+    (folder / "array.json").write_text(json.dumps([row | {"score": 1} for row in rows]))
+    nested_words = "family='metadata.family_id', variant='metadata.variant'"
+    path = str(folder / "array.json")
+    lines = [
+        row(
+            f"array.json, {count:,} nested records, scored",
+            timed(RUNS.format(path=path, words=nested_words)),
+            count,
+        )
+    ]
+    with (folder / "unnamed.jsonl").open("w") as file:
+        file.writelines(json.dumps({"item": r["item"] + r["model"], "score": 1}) + "\n" for r in rows)
+    code = LOADED + f"call = lambda: ps.read_runs({{'m': {str(folder / 'unnamed.jsonl')!r}}}, family='item')"
+    lines.append(
+        row(f"unnamed.jsonl, {count:,} flat records of a model that is named for it", timed(code), count)
+    )
+    logs = folder / "logs"
+    for part in range(FILES):
+        (logs / f"run-{part}").mkdir(parents=True)
+        batch = "".join(_openai_line(r, part) for r in rows[part::FILES])
+        (logs / f"run-{part}" / "batch_output.jsonl").write_text(batch)
+    for workers in (1, 2):
+        taken = timed(RUNS.format(path=str(logs), words=f"family='item', gold=None, workers={workers}"))
+        lines.append(
+            row(f"{FILES} OpenAI batches of {count // FILES:,} replies, {workers} process(es)", taken, count)
+        )
+    return lines
+
+
+def _openai_line(record: dict[str, Any], part: int) -> str:
+    """Write a record as a line of a batch's output."""
+    message = {"role": "assistant", "content": record["response"]}
+    body = {
+        "id": f"r{record['item']}{record['model']}", "object": "chat.completion",
+        "model": f"{record['model']}-{part}",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 300, "completion_tokens": 60, "total_tokens": 360},
+    }  # fmt: skip
+    response = {"status_code": 200, "request_id": "x", "body": body}
+    return json.dumps({"id": "b", "custom_id": record["item"], "response": response, "error": None}) + "\n"
+
+
 def against_inspect(python: str) -> list[str]:
     if not INSPECT_LOGS.is_dir():
         return ["| Inspect: no logs beside this checkout | | | | | | |"]
@@ -264,6 +311,7 @@ def main() -> int:
             lambda: against_arrow(folder, given.records),
             lambda: memory(folder, given.records, given.copies),
             lambda: answers(folder, given.records // 5),
+            lambda: other_forms(folder, given.records // 5),
         ]
         if given.inspect_python:
             parts.append(lambda: against_inspect(given.inspect_python))

@@ -16,34 +16,34 @@ from pairstats._version import __version__
 from pairstats.commands.common import OK, USAGE
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
-    "run": (
-        "pairstats run analyses/rule_conflicts/protocol.toml -o results/",
-        "pairstats run protocol.toml -o results/ --no-report --exit-verdict",
-    ),
     "normalize": (
         "pairstats normalize logs/ --family metadata.family_id --variant metadata.variant -o records.parquet",
         r"pairstats normalize runs/ --family 'item~^(\w+)-' --variant 'item~-(\w+)$' -o records.parquet",
         "pairstats normalize small=a.jsonl large=b.jsonl --family item --filter strict-match -o records.parquet",
     ),
-    "rescore": ("pairstats rescore records.parquet my_scorer.py -o rescored.parquet --changes changes.csv",),
     "check": ("pairstats check records.parquet", "pairstats check protocol.toml"),
+    "rescore": ("pairstats rescore records.parquet my_scorer.py -o rescored.parquet --changes changes.csv",),
     "power": ("pairstats power protocol.toml --families 50 100 200 -o power/",),
     "freeze": ("pairstats freeze protocol.toml",),
+    "run": (
+        "pairstats run analyses/rule_conflicts/protocol.toml -o results/",
+        "pairstats run protocol.toml -o results/ --no-report --exit-verdict",
+    ),
+    "verify": ("pairstats verify results/",),
     "draw": ("pairstats draw results/ -o figures/",),
     "report": ("pairstats report results/ -o report.html",),
-    "verify": ("pairstats verify results/",),
-    "diff": ("pairstats diff results_a/ results_b/",),
     "fill": ("pairstats fill article.md --results results/ -o article_filled.md",),
+    "diff": ("pairstats diff results_a/ results_b/",),
 }
 FINDING: dict[str, str] = {
-    "run": "the records depart from the protocol (a [[deviation]], or counts other than [design] expect)",
     "normalize": "records were left out (--keep-going)",
-    "rescore": "values changed",
     "check": "the file has faults, records have something to explain, or the lock of a protocol does not hold",
+    "rescore": "values changed",
     "freeze": "the planned design cannot support a claim",
+    "run": "the records depart from the protocol (a [[deviation]], or counts other than [design] expect)",
     "verify": "a number, or a file, is not what the records give",
-    "diff": "the results differ",
     "fill": "a number of the write-up does not come from the results",
+    "diff": "the results differ",
 }
 """What exit status 1 means for each command that has findings."""
 
@@ -166,6 +166,10 @@ def _add_records(commands: Any) -> None:
     normalize.add_arguments(
         _command(commands, "normalize", "normalize.run", "read raw run files into one table of records")
     )
+    check = _command(
+        commands, "check", "study.check", "check a records or a protocol file, all faults at once"
+    )
+    check.add_argument("file", type=Path, help="records (.parquet, .csv) or a protocol (.toml)")
     rescore = _command(
         commands, "rescore", "rescore.run", "score stored replies again with a function of your own"
     )
@@ -174,10 +178,6 @@ def _add_records(commands: Any) -> None:
     rescore.add_argument("--function", default="score", help="its function (default: score)")
     rescore.add_argument("--changes", type=Path, help="CSV file to write every change to")
     _output(rescore, "records file to write (.parquet or .csv)")
-    check = _command(
-        commands, "check", "study.check", "check a records or a protocol file, all faults at once"
-    )
-    check.add_argument("file", type=Path, help="records (.parquet, .csv) or a protocol (.toml)")
 
 
 def _add_study(commands: Any) -> None:
@@ -213,6 +213,10 @@ def _add_study(commands: Any) -> None:
 
 
 def _add_results(commands: Any) -> None:
+    verify = _command(
+        commands, "verify", "results.verify", "recompute the main table by a second, independent path"
+    )
+    verify.add_argument("results", type=Path)
     draw = _command(commands, "draw", "results.draw", "draw the figures of a results folder")
     draw.add_argument("results", type=Path)
     _output(draw, "folder for the figures")
@@ -220,13 +224,6 @@ def _add_results(commands: Any) -> None:
     report.add_argument("results", type=Path)
     _output(report, "HTML file (.html)")
     report.add_argument("--notebook", type=Path, help="notebook to execute instead of the usual one")
-    verify = _command(
-        commands, "verify", "results.verify", "recompute the main table by a second, independent path"
-    )
-    verify.add_argument("results", type=Path)
-    diff = _command(commands, "diff", "results.diff", "say what changed between two results folders, and why")
-    diff.add_argument("first", type=Path)
-    diff.add_argument("second", type=Path)
     fill = _command(commands, "fill", "results.fill", "fill a write-up from a results folder")
     fill.add_argument("article", type=Path)
     fill.add_argument(
@@ -234,6 +231,9 @@ def _add_results(commands: Any) -> None:
     )
     _output(fill, "file to write")
     fill.add_argument("--rounding", choices=("half-even", "half-up"), default="half-even")
+    diff = _command(commands, "diff", "results.diff", "say what changed between two results folders, and why")
+    diff.add_argument("first", type=Path)
+    diff.add_argument("second", type=Path)
 
 
 def _complain(message: str, given: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairstats.arguments import checked
 from pairstats.errors import SchemaError, counted, listed
 from pairstats.schema import IDS, KEY, MISSING, NAMES, STATUSES, conform, is_score, outside, within
 from pairstats.spelling import told, twins
@@ -62,6 +63,7 @@ _WHAT_FOR = {
 }
 
 
+@checked
 def validate(
     table: pa.Table, *, score_range: tuple[float, float] = (0.0, 1.0), keys_differ: bool = False
 ) -> pa.Table:

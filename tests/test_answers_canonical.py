@@ -95,7 +95,7 @@ NOTHING: list[tuple[str, list[object]]] = [
     ("number", [
         "", " ", "abc", "1,00", "1,0000", "0,5", "0,500", "1.000,5", "1,5", "3 400", "10\u00b2", "\u00bd",
         "1/5", "85%", "1e", "e5", ".", "-", "--1", "1-2", "NaN", "inf", "\u0661", "18 ducks", "1,000'000",
-        "01,000", "1e99999999999999999999", True, None, [1], float("nan"), float("-inf"), Decimal("NaN"),
+        "01,000", "1e99999999999999999999", True, None, [[1]], float("nan"), float("-inf"), Decimal("NaN"),
         pd.NA, np.nan, "1.2.3",
     ]),
     ("text", ["", " \n", "\u200b", None, [], {}, float("nan"), pd.NA]),

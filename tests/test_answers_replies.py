@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 from conftest import SHARED, needs_shared
 
+import pairstats as ps
 from pairstats.answers import AnswerFormat, Parsed
+from pairstats.errors import PairstatsError
 
 OWN = SHARED / "samples" / "own"
 GRADE_SCHOOL = SHARED / "samples" / "gsm8k_openai_wide" / "example_model_solutions.jsonl"
@@ -190,3 +192,37 @@ def test_grade_school_numbers(system: str, correct: int, unparsed: int) -> None:
         right += form.matches(parsed.answer, key.answer)
         silent += parsed.status == "unparsed"
     assert (right, silent) == (correct, unparsed)
+
+
+@pytest.mark.parametrize(("kind", "keys", "replies"), [
+    ("text", ["Oslo", "Kristiania"], ["kristiania", "Oslo.", "Bergen"]),
+    ("number", ["18", "18.5"], ["18.50", "18", "19"]),
+])  # fmt: skip
+def test_any_of_several_accepted_keys_is_right(
+    kind: Any, keys: list[str], replies: list[str], tmp_path: Path
+) -> None:
+    rows = [
+        {
+            "item": f"q{n}",
+            "model": "m",
+            "gold": keys if n else json.dumps(keys),
+            "response": f"Answer: {reply}",
+        }
+        for n, reply in enumerate(replies)
+    ]
+    wanted = [float(AnswerFormat(kind, field=None).matches(reply.strip("."), keys)) for reply in replies]
+    for name, lines in (
+        ("lists.jsonl", rows),
+        ("texts.jsonl", [r | {"gold": json.dumps(keys)} for r in rows]),
+    ):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in lines))
+        form = AnswerFormat(kind, field=None, pattern=r"Answer: (.*?)\.?$")
+        table = ps.read_runs(tmp_path / name, family="item", answers=form).table
+        assert table.column("score").to_pylist() == wanted == [1.0, 1.0, 0.0]
+        assert json.loads(table.column("gold")[0].as_py()) == [form.canonical(key) for key in keys]
+
+
+def test_a_set_that_is_a_list_and_a_choice_with_several_keys_are_no_alternatives() -> None:
+    assert not AnswerFormat("set").matches("a", ["a", "b"])
+    with pytest.raises(PairstatsError, match="must be one of the item's options"):
+        AnswerFormat("choice").matches("A", '["A", "C"]', {"A": "x", "B": "y", "C": "z"})

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from synthetic_results import write_results
 
 import pairstats
 from pairstats import Estimates, cli
+from pairstats.commands import normalize
+from pairstats.commands.shell_words import as_typed
 from pairstats.records.table import load_records
 
 RAW = ROOT / "records" / "rule_conflicts" / "raw"
@@ -111,6 +114,87 @@ def test_models_may_be_named_on_the_command_line(tmp_path: Path, capsys: pytest.
     assert run(capsys, "normalize", words[0], tmp_path / "b.csv", "--family", "item")[0] == 2
 
 
+def test_normalize_has_every_word_of_read_runs() -> None:
+    parser = argparse.ArgumentParser()
+    normalize.add_arguments(parser)
+    known = set(vars(parser.parse_args(["runs/"])))
+    words = set(signature(pairstats.read_runs).parameters) - {"paths"}
+    assert words <= known
+    assert known - words == {"raw", "output", "force", "answer_field", "redact"}
+
+
+def test_scores_of_any_range_can_be_normalized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("item,model,score\nq1,m,70\nq2,m,80\n")
+    words = ("normalize", tmp_path / "a.csv", "--family", "item", "-o", tmp_path / "r.parquet")
+    status, _, err = run(capsys, *words)
+    assert status == 2
+    assert "--score-range 0,100" in err
+    assert run(capsys, *words, "--score-range", "0,100")[0] == 0
+    assert load_records(tmp_path / "r.parquet").score_range == (0, 100)
+
+
+def test_models_of_a_wide_table_and_further_columns_can_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("item,gpt-4,claude,hard\nq1,0.5,0.7,1\nq2,0.4,0.3,0\n")
+    words = ("normalize", tmp_path / "a.csv", "--family", "item", "-o", tmp_path / "r.parquet")
+    status, _, err = run(capsys, *words)
+    assert status == 2
+    assert "--models COLUMN, once for each" in err
+    more = ("--models", "gpt-4", "--models", "claude", "--extra", "difficulty=hard")
+    assert run(capsys, *words, *more)[0] == 0
+    frame = load_records(tmp_path / "r.parquet").frame
+    assert sorted(set(frame["model"])) == ["claude", "gpt-4"]
+    assert sorted(frame["difficulty"].astype(str)) == ["0", "0", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("message", "typed"),
+    [
+        (
+            "Map model=, or give the paths as {model name: path}.",
+            "Map --model, or give the paths as MODEL=PATH.",
+        ),
+        ("Write score='a b'; map item=.", "Write --score 'a b'; map --item."),
+        ("pass answers=ps.AnswerFormat(...) (needs gold)", "pass --answers KIND (needs gold)"),
+        (
+            "`planned` needs `items`, and `item` is a column",
+            "--planned needs --items, and `item` is a column",
+        ),
+        ("gsm:model=gpt-4,run=3 in 'a/model=b'", "gsm:model=gpt-4,run=3 in 'a/model=b'"),
+        ("model=7b/a.csv, run=3.csv: 1 row", "model=7b/a.csv, run=3.csv: 1 row"),
+        ("Write confidence_scale=100.", "Write --confidence-scale 100."),
+    ],
+)
+def test_messages_name_words_as_the_shell_has_them(message: str, typed: str) -> None:
+    assert as_typed(message) == typed
+
+
+def test_a_path_with_an_equals_sign_names_no_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("gsm:model=a", "gsm:model=b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.csv").write_text(f"item,model,score\nq1,{name[-1]},1\n")
+    (tmp_path / "other.csv").write_text("item,model,score\nq1,o,1\n")
+
+    def models(*words: str) -> list[str]:
+        status, *_ = run(capsys, "normalize", *words, "--family", "item", "-o", "r.csv", "--force")
+        assert status == 0
+        found = sorted(load_records(Path("r.csv")).frame["model"])
+        Path("r.csv").unlink()
+        return found
+
+    assert models("gsm:model=*") == ["a", "b"]
+    assert models("gsm:model=a", "gsm:model=b") == ["a", "b"]
+    assert models("gsm:model=other.csv") == ["gsm:model"]
+    assert models("mine=o*.csv") == ["mine"]
+    status, _, err = run(capsys, "normalize", "gsm:model=c", "--family", "item")
+    assert status == 2
+    assert "'gsm:model=c' must be a file" in err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -123,6 +207,8 @@ def test_models_may_be_named_on_the_command_line(tmp_path: Path, capsys: pytest.
         (["normalize", "x", "--set", "condition"], "--set must read NAME=VALUE"),
         (["normalize", "x", "--confidence-scale", "big"], "--confidence-scale must be a number, but got big"),
         (["normalize", "x", "--answers", "essay"], "kind"),
+        (["normalize", "x", "--score-range", "0-100"], "--score-range must be two numbers, LOW,HIGH"),
+        (["normalize", "x", "--extra", "a=b", "--extra", "a=c"], "--extra must name a column once"),
     ],
 )
 def test_wrong_usage_is_one_message_and_status_2(
@@ -264,9 +350,10 @@ def test_check_lists_every_fault_of_a_protocol_and_exits_1(
     assert f"- {path}:5: there is no file or folder later" in out
     assert f"- {path}:8: Estimand 'accuracy': `kind` must be one of" in out
     assert f"- {path}:22: `missing` must be one of" in out
+    assert "A frozen protocol must declare 'no_answer' in [design]" in out
     assert "1 estimand, 1 contrast, not frozen" in out
     status, out, _ = run(capsys, "check", path, "--json")
-    assert len(json.loads(out)["findings"]) == 3
+    assert len(json.loads(out)["findings"]) == 4
     status, _, err = run(capsys, "run", path, "-o", tmp_path / "out")
     assert status == 2
     assert "has 2 faults" in err
@@ -510,7 +597,7 @@ def test_a_file_of_others_is_written_over_by_force_only(
     assert "--force" in err
     status, said, _ = run(capsys, *words, "--force")
     assert (status, len(load_records(out))) == (0, 1)
-    assert "1 answered reply has no score: pass answers=" in said
+    assert "1 answered reply has no score: pass --answers KIND" in said
     status, said, _ = run(capsys, *words, "--json")
     found = json.loads(said)
     assert (status, found["unscored"], len(found["notes"])) == (0, 1, 1)

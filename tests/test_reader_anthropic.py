@@ -12,9 +12,10 @@ from run_files import column, read, written
 
 import pairstats as ps
 from pairstats.errors import PairingError, ReadError
-from pairstats.readers.anthropic import FAILURES, READER
+from pairstats.readers.anthropic import READER
 from pairstats.readers.base import Declined, Recognized
 from pairstats.readers.requests import NOTE
+from pairstats.readers.states import OTHER, words
 
 SAMPLES = SHARED / "samples"
 NAME = "batch_results.jsonl"
@@ -85,12 +86,13 @@ def test_status_and_reason(tmp_path: Path, line: Json, status: str, reason: str 
     assert (column(records, "status"), column(records, "reason")) == ([status], [reason])
 
 
-@pytest.mark.parametrize("kind", FAILURES)
+@pytest.mark.parametrize("kind", words("anthropic", "result.error.type"))
 def test_both_shapes_of_an_error_are_one(tmp_path: Path, kind: str) -> None:
     inner = {"type": kind, "message": "m"}
     nested = {"type": "error", "error": inner, "request_id": None}
     records, _ = read(READER, written(tmp_path, NAME, [errored(nested, "a"), errored(inner, "b")]))
-    assert column(records, "reason") == [FAILURES[kind]] * 2
+    told = words("anthropic", "result.error.type")[kind].reason
+    assert column(records, "reason") == ["unknown" if kind == OTHER else told] * 2
 
 
 def test_model_of_a_failed_request(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_broken_lines_are_refused_or_counted(tmp_path: Path, bad: str) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [None, [], {}, {"content": 7, "usage": []}, {"content": [None, 3, {"text": 5}], "model": 7},
+    [{}, {"content": "A", "usage": {"input_tokens": []}},
      {"id": {}, "content": "A", "usage": {"input_tokens": -(2**70), "output_tokens": "2"}}],
 )  # fmt: skip
 def test_values_of_a_wrong_type_are_unknown(tmp_path: Path, message: Any) -> None:
@@ -197,3 +199,70 @@ def test_shapes() -> None:
     assert docs[["model", "status", "input_tokens", "output_tokens"]].values.tolist() == [
         ["claude-sonnet-4-5-20250929", "answered", 11, 36]
     ]
+
+
+def requested(*names: str, model: str = "claude-1") -> list[Json]:
+    return [{"custom_id": name, "params": {"model": model, "messages": []}} for name in names]
+
+
+LIMIT = {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}
+ALIAS = "'claude-1' was asked for and 'claude-1-2026' answered: requests without a reply count for it"
+
+
+@pytest.mark.parametrize("read_requests", [True, False])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_alias_and_its_dated_version_are_one_model(
+    tmp_path: Path, read_requests: bool, workers: int
+) -> None:
+    written(tmp_path, "b_requests.jsonl", requested("a", "b", "c", "d"))
+    expired = {"custom_id": "c", "result": {"type": "expired"}}
+    written(tmp_path, "b_results.jsonl", [succeeded(text("A"), name="a"), errored(LIMIT, "b"), expired])
+    pattern = "b_*.jsonl" if read_requests else "b_results.jsonl"
+    records = ps.read_runs(tmp_path / pattern, family="item", workers=workers, progress=False)
+    rows = {row["item"]: (row["status"], row["model"]) for row in records.table.to_pylist()}
+    expected = {"a": "answered", "b": "error", "c": "error"} | ({"d": "absent"} if read_requests else {})
+    assert rows == {item: (status, "claude-1-2026") for item, status in expected.items()}
+    assert all(ALIAS in note for note in records.ledger["note"])
+    assert "unserved_model" not in records.table.column_names
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_alias_that_never_answered_has_its_name_from_another_file(tmp_path: Path, workers: int) -> None:
+    written(tmp_path, "1_requests.jsonl", requested("a", "b"))
+    written(tmp_path, "1_results.jsonl", [errored(LIMIT, "a")])
+    written(tmp_path, "2_results.jsonl", [succeeded(text("A"), name="a")])
+    records = ps.read_runs(tmp_path, family="item", workers=workers, progress=False)
+    rows = {row["item"]: (row["status"], row["model"]) for row in records.table.to_pylist()}
+    assert rows == {"a": ("answered", "claude-1-2026"), "b": ("absent", "claude-1-2026")}
+
+
+def test_an_alias_that_may_be_two_models_stays(tmp_path: Path) -> None:
+    written(tmp_path, "b_requests.jsonl", requested("a", "b", "c"))
+    replies = [succeeded(text("A"), name=name, model=f"claude-1-202{name}") for name in "56"]
+    written(tmp_path, "b_results.jsonl", [*replies, errored(LIMIT, "b")])
+    frame = ps.read_runs(tmp_path / "b_results.jsonl", family="item", progress=False).frame
+    assert frame["model"].tolist() == ["claude-1-2025", "claude-1-2026", "claude-1"]
+
+
+def test_several_aliases_keep_their_failures(tmp_path: Path) -> None:
+    asked = [*requested("a", "b"), *requested("x", "y", model="claude-2")]
+    written(tmp_path, "b_requests.jsonl", asked)
+    replies = [succeeded(text("A"), name="a"), succeeded(text("A"), name="x", model="claude-2-2027")]
+    written(tmp_path, "b_results.jsonl", [*replies, errored(LIMIT, "b"), errored(LIMIT, "y")])
+    frame = ps.read_runs(tmp_path, family="item", progress=False).frame
+    assert dict(zip(frame["item"], frame["model"], strict=True)) == {
+        "a": "claude-1-2026", "x": "claude-2-2027", "b": "claude-1-2026", "y": "claude-2-2027",
+    }  # fmt: skip
+
+
+def test_an_alias_unlike_its_model_is_known_by_the_requests_it_answered(tmp_path: Path) -> None:
+    written(
+        tmp_path, "b_requests.jsonl", requested("a", "b", "c", model="fast") + requested("x", model="slow")
+    )
+    replies = [succeeded(text("A"), name="a"), succeeded(text("A"), name="x", model="claude-2-2027")]
+    written(tmp_path, "b_results.jsonl", [*replies, errored(LIMIT, "b")])
+    for pattern, items in (("b_results.jsonl", "abx"), ("*.jsonl", "abcx")):
+        records = ps.read_runs(tmp_path / pattern, family="item", progress=False)
+        models = dict(zip(records.frame["item"], records.frame["model"], strict=True))
+        assert models == {item: "claude-2-2027" if item == "x" else "claude-1-2026" for item in items}
+        assert all("'fast' was asked for and 'claude-1-2026'" in note for note in records.ledger["note"])

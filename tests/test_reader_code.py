@@ -10,7 +10,7 @@ import pytest
 from run_files import column, read, written
 
 import pairstats as ps
-from pairstats.errors import ReadError
+from pairstats.errors import PairstatsError, ReadError
 from pairstats.readers import bfcl, evalplus
 from pairstats.readers.base import Declined, Recognized
 
@@ -137,3 +137,19 @@ def test_results_without_scores_say_so(tmp_path: Path) -> None:
     [record], _ = read(bfcl.READER, file)
     assert record.scores == {}
     assert (record.fields["latency_s"], record.fields["input_tokens"]) == (1.75, 6)
+
+
+def test_results_of_two_versions_of_the_data_are_not_paired(tmp_path: Path) -> None:
+    found = [{"solution": "a", "base_status": "pass", "plus_status": "pass"}]
+    for name, version in (("a", "h1"), ("b", "h2"), ("c", "h1")):
+        whole = {"date": "2026", "hash": version, "eval": {f"HumanEval/{n}": found for n in range(3)}}
+        (tmp_path / f"{name}_eval_results.json").write_text(json.dumps(whole))
+
+    def panel(*models: str) -> ps.Panel:
+        paths = {model: tmp_path / f"{model}_eval_results.json" for model in models}
+        return ps.Panel(ps.read_runs(paths, family="item", score="plus"))
+
+    [same] = ps.contrast(panel("a", "c"), ps.Mean(), ps.Pairwise("model"))
+    assert same["n_units"] == 3
+    with pytest.raises(PairstatsError, match="in different studies"):
+        ps.contrast(panel("a", "b"), ps.Mean(), ps.Pairwise("model"))

@@ -54,6 +54,31 @@ def test_lines_of_one_sample_are_one_record(tmp_path: Path) -> None:
     assert [each.reason for each in left_out] == ["a further score of a sample that is a row: f1"] * 2
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_metrics_with_names_of_their_own_are_scores_of_one_reply(tmp_path: Path, named: bool) -> None:
+    def scored(sample: str, name: str, score: float, **more: Any) -> Json:
+        about = {"evaluation_id": "gsm8k/org_m/1", "evaluation_name": name, **more}
+        found = line(sample, name, score, **about)
+        return (
+            found if named else {key: value for key, value in found.items() if key != "evaluation_result_id"}
+        )
+
+    lines = [
+        scored(sample, name, score) for sample in ("q1", "q2") for name, score in (("em", 1.0), ("f1", 0.5))
+    ]
+    records = ps.read_runs(written(tmp_path, NAME, lines).path, family="item", score="em")
+    assert records.frame[["study", "item", "score", "score_f1"]].values.tolist() == [
+        ["gsm8k", "q1", 1.0, 0.5], ["gsm8k", "q2", 1.0, 0.5],
+    ]  # fmt: skip
+    assert len(records.left_out) == 2
+    for change in ({"input": {"raw": "another"}}, {"output": {"raw": ["another"]}}):
+        other = [*lines, scored("q1", "other", 0.0, **change), scored("q9", "other", 0.0)]
+        frame = ps.read_runs(written(tmp_path, NAME, other).path, family="item", score="em").frame
+        assert sorted(zip(frame["study"], frame["item"], strict=True)) == [
+            ("gsm8k", "q1"), ("gsm8k", "q2"), ("other", "q1"), ("other", "q9"),
+        ]  # fmt: skip
+
+
 def test_the_wanted_metric_gives_the_answer(tmp_path: Path) -> None:
     other = line(result="loose", output={"raw": ["B"]}, answer_attribution=[])
     file = written(tmp_path, NAME, [line(result="strict"), other])
@@ -75,7 +100,7 @@ def test_an_error_is_never_a_wrong_answer(tmp_path: Path) -> None:
     frame = ps.read_runs(file.path, family="item").frame
     assert list(frame["status"]) == ["error", "refused", "empty", "truncated", "answered", "refused"]
     assert list(frame["reason"].astype(object).where(frame["reason"].notna(), None)) == [
-        "rate_limit", "sample_error", None, "max_tokens", "length", "content_filter",
+        "rate_limit", "refusal", None, "max_tokens", "length", "content_filter",
     ]  # fmt: skip
     assert list(frame["score"].isna()) == [True, False, False, False, False, False]
 

@@ -249,6 +249,36 @@ def test_requeued_sample_counts_once(tmp_path: Path) -> None:
     assert records[1].scores == {"match": 1.0}
 
 
+@pytest.mark.parametrize("form", ["a.eval", "a.json"])
+def test_a_number_and_a_text_are_two_ids_where_a_log_has_both(tmp_path: Path, form: str) -> None:
+    samples = [sample(1, value="I"), sample("1"), sample(1, value="C", uuid="again"), sample("2"), sample(3)]
+    if form == "a.eval":
+        write_eval(tmp_path / form, samples)
+    else:
+        (tmp_path / form).write_text(json.dumps(header() | {"samples": samples}))
+    records = read(tmp_path / form)
+    assert [each.reason for each in records if isinstance(each, LeftOut)] == [
+        "written again later in the same log"
+    ]
+    items = {each.fields["item"]: each.scores["match"] for each in records if isinstance(each, Record)}
+    assert items == {"1": 1.0, '"1"': 1.0, "2": 1.0, "3": 1.0}
+
+
+@pytest.mark.parametrize("form", ["a.eval", "a.json"])
+def test_the_plan_of_a_log_tells_a_number_from_a_text(tmp_path: Path, form: str) -> None:
+    head = header("cancelled", ids=[1, "1", "2"])
+    if form == "a.eval":
+        write_eval(tmp_path / form, [sample("1")], head)
+    else:
+        (tmp_path / form).write_text(json.dumps(head | {"samples": [sample("1")]}))
+    items = {
+        each.fields["item"]: each.fields["status"]
+        for each in read(tmp_path / form)
+        if isinstance(each, Record)
+    }
+    assert items == {'"1"': "answered", "1": "absent", "2": "absent"}
+
+
 def test_truncated_zip_names_what_is_missing(tmp_path: Path) -> None:
     whole = write_eval(
         tmp_path / "a.eval", [sample(f"q{n}") for n in range(4)], header(ids=[f"q{n}" for n in range(4)])

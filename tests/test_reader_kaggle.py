@@ -154,11 +154,23 @@ def test_structured_replies_are_decoded_once(tmp_path: Path) -> None:
     ("text", "cut"),
     [
         ('{"a": [1, 2', True), ('{"a": 1}', False), ("[A] it is", False), ("{A}", False),
-        ('{"a": 1} and more', False), ("```json\n{", True), ("A", False), ("the answer is", False),
+        ('{"a": 1} and more', False), ("```json\n{", True), ("A", False), ("the answer is", True),
         ("So it goes. " * 40 + "and then the last of these sentences, which is long, goes on until it reaches "
          "a limit of the platfor", True),
         ("So it goes. " * 60, False), ("So it goes. " * 40 + "\nThe answer is apples", False),
         ("[" * 5000, True), ("", False),
+        ("The answer is B because the passage says that the rul", True),
+        ("I think that we should consider the follo", True), ("A. two-", True), ("The toolbox is a", True),
+        ("We have " + "many of these things, " * 9 + "and then multi", True), ("C. No,", True),
+        ("**notes**:", False), ("Yes. The passage sa", True), ("The answer is A", False),
+        ("The capital of France is Paris", False),
+        ("B. It is the rule that comes first and not the other one", False), ("A. no", False), ("-", False),
+        ("Answer: it is the one that was there before the others", False),
+        ('"We are what we do and not what we say of it" - Anna Muster', False),
+        ("We do what we can in the dark\nAnd we are what we have been to the others", False),
+        ('{"answer": "A", "confidence": 10-23"}', False), ('{"answer": "B", "confidence": 10]', False),
+        ('{"answer": {"a": 1}', True), ('{"a": "so it', True),
+        ('```json\n{"answer": "A", "confidence": 0.1,\n}', False), ('```json\n{"answer": "A', True),
     ],
 )  # fmt: skip
 def test_replies_that_look_cut(text: str, cut: bool) -> None:
@@ -200,6 +212,30 @@ def test_model_of_the_file_holds_against_its_folder(tmp_path: Path) -> None:
         seen = READER.recognize(file)
         assert isinstance(seen, Recognized)
         assert ("folder is named 'other'" in seen.note) is clash
+
+
+@pytest.mark.parametrize(
+    ("folder", "slug", "clash"),
+    [
+        ("gpt-5.4", "openai/gpt-5.4-nano-2026-03-17", True),
+        ("gpt-5.4-nano", "openai/gpt-5.4", True),
+        ("gpt-5", "openai/gpt-5.4", True),
+        ("gemini-3.1-flash-lite-preview", "google/gemini-3.1-flash", True),
+        ("claude-haiku-4-5-20251001", "anthropic/claude-haiku-4-5@20251001", False),
+        ("claude-haiku-4-5", "anthropic/claude-haiku-4-5@20251001", False),
+        ("gpt-5.4-nano-2026-03-17", "openai/gpt-5.4-nano", False),
+        ("gemma-4-31b-it", "google/gemma-4-31b", False),
+    ],
+)
+def test_a_folder_may_leave_out_provider_and_date_of_its_model(
+    tmp_path: Path, folder: str, slug: str, clash: bool
+) -> None:
+    content = run(said("A")) | {"modelVersion": {"slug": slug}}
+    seen = READER.recognize(
+        written(tmp_path, f"task/1/{folder}/77/t-run_id_Run_1_m.run.json", json.dumps(content))
+    )
+    assert isinstance(seen, Recognized)
+    assert (f"the folder is named {folder!r}" in seen.note) is clash
 
 
 def test_subruns_take_their_item_from_their_own_files(tmp_path: Path) -> None:
@@ -326,6 +362,7 @@ def test_own_runs_equal_the_wire() -> None:
         "rate_limit": 5,
         "invalid_request": 2,
         "server_error": 1,
+        "length_suspected": 6,
     }
     assert ledger["score_ignored_on_error"].sum() == 16  # each in its own file, and again in its parent
     cells = json.loads((OWN / "truth.json").read_text())["wire_cells"]

@@ -153,3 +153,94 @@ def test_an_endless_epoch_of_every_eval_ever_names_file_and_line(tmp_path: Path)
     path.write_text(json.dumps(line) + "\n")
     with pytest.raises(ReadError, match=r"a_samples\.jsonl:1 .*its epoch is inf"):
         ps.read_runs(path, family="item", progress=False)
+
+
+def counts(path: Path, **words: Any) -> list[int]:
+    """Records, rows and left out of a run whose records are broken but readable beside each other."""
+    given: dict[str, Any] = {"family": "item", "set": {"model": "m"}, "progress": False, **words}
+    with pytest.raises(ReadError, match=r"must have the shape of"):
+        ps.read_runs(path, **given)
+    ledger = ps.read_runs(path, keep_going=True, **given).ledger
+    return ledger[["records", "rows", "left_out"]].to_numpy().sum(axis=0).tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    "bad", [{"perturbation": "typos"}, {"instance_id": None}, {"train_trial_index": "x"}]
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_broken_entry_of_helm_is_not_a_record_beside_its_own(
+    tmp_path: Path, bad: dict[str, Any], alone: bool
+) -> None:
+    entries = helm(bad)
+    (tmp_path / "per_instance_stats.json").write_text(json.dumps(entries))
+    if not alone:
+        shown = [
+            {"instance_id": f"id{n}", "train_trial_index": 0, "predicted_text": "x", "stats": {}}
+            for n in range(9)
+        ]
+        (tmp_path / "display_predictions.json").write_text(json.dumps(shown))
+    assert counts(tmp_path) == [9, 8, 1]
+
+
+def test_a_broken_choice_of_helm_takes_its_instance_with_it(tmp_path: Path) -> None:
+    states = [
+        {"instance": {"id": f"id{n}"}, "train_trial_index": 0, "reference_index": choice,
+         "request": {"model": "m", "prompt": f"q{n}"}, "result": {"success": True, "completions": [{"text": "a"}]}}
+        for n in range(3) for choice in range(2)
+    ]  # fmt: skip
+    states[2]["instance"] = {"id": "id1", "perturbation": 5}
+    (tmp_path / "per_instance_stats.json").write_text(json.dumps(helm({})[:3]))
+    state = {"adapter_spec": {"model": "m"}, "request_states": states}
+    (tmp_path / "scenario_state.json").write_text(json.dumps(state))
+    # The one choice that is left of it must not pass for the answer.
+    assert counts(tmp_path) == [3, 2, 1]
+
+
+def broken_sample(status: str, *planned: Any) -> dict[str, Any]:
+    log = inspect(3, id=None)
+    log["status"] = status
+    log["eval"]["dataset"]["sample_ids"] = [0, 1, 2, *planned]
+    return log
+
+
+@pytest.mark.parametrize("status", ["error", "success"])
+def test_a_sample_without_an_id_is_not_absent_too(tmp_path: Path, status: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(broken_sample(status)))
+    assert counts(path, set={}) == [3, 2, 1]
+
+
+def test_a_sample_without_an_id_hides_which_planned_one_never_ran(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(broken_sample("error", "cut")))
+    assert counts(path, set={}) == [4, 2, 2]
+    log = inspect(3, epoch="x")
+    log["eval"]["dataset"]["sample_ids"].append("cut")
+    path.write_text(json.dumps(log))
+    assert counts(path, set={}) == [4, 3, 1]  # the broken one has an id, so that "cut" is known to be absent
+
+
+def test_a_few_records_without_an_item_are_left_out(tmp_path: Path) -> None:
+    def batch(item: Any) -> dict[str, Any]:
+        body = {"id": f"r{item}", "model": "m", "choices": [{"message": {"content": "A"}}]}
+        return {"custom_id": item, "response": {"status_code": 200, "body": body}, "error": None}
+
+    path = tmp_path / "a.jsonl"
+    for items, left_out in ((["a", "b", None], 1), (["a", " ", "c"], 1), (["a", "b", "c"], 0)):
+        path.write_text("".join(json.dumps(batch(item)) + "\n" for item in items))
+        ledger = ps.read_runs(path, family="item", keep_going=True, progress=False).ledger
+        assert ledger[["records", "rows", "left_out"]].to_numpy().tolist() == [[3, 3 - left_out, left_out]]
+    path.write_text("".join(json.dumps(batch(item)) + "\n" for item in ("a", None, None)))
+    with pytest.raises(ps.PairingError, match="`item` must be known in every record, but is not in 2 of 3"):
+        ps.read_runs(path, family="item", keep_going=True, progress=False)
+
+
+@pytest.mark.parametrize("repeat", [["x"], "x", 1.5, -1])
+def test_a_repeat_that_is_no_number_is_one_record_left_out(tmp_path: Path, repeat: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    rows = [{"item": f"q{n}", "model": "m", "score": 1, "n": repeat if n == 1 else 0} for n in range(4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(ps.PairstatsError):
+        ps.read_runs(path, family="item", repeat="n", progress=False)
+    runs = ps.read_runs(path, family="item", repeat="n", keep_going=True, progress=False)
+    assert runs.ledger[["records", "rows", "left_out"]].to_numpy().tolist() == [[4, 3, 1]]

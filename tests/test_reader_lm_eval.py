@@ -15,8 +15,10 @@ from run_files import column, read, written
 
 import pairstats as ps
 from pairstats.errors import PairingError, ReadError
+from pairstats.readers import written as writing
 from pairstats.readers.base import Declined, Recognized, RunFile
 from pairstats.readers.lm_eval import OWN_FAMILY, READER
+from pairstats.readers.prompts import identified
 
 SAMPLES = SHARED / "samples"
 TIME = "2026-01-02T03-04-05.678"
@@ -333,3 +335,84 @@ def test_a_document_is_a_family_only_where_no_field_tells_of_others(tmp_path: Pa
         "f0",
         "f1",
     ]
+
+
+def samples_of(folder: Path, name: str, documents: list[str], **more: Any) -> Path:
+    """A samples file of the documents with these names, in this order, with hashes as the harness has them."""
+    lines = [
+        generated(number, "A", doc={"id": document}, doc_hash=f"h-{document}", target_hash="t") | more
+        for number, document in enumerate(documents)
+    ]
+    return written(folder, name, lines).path
+
+
+@pytest.mark.parametrize("words", [{}, {"item": "doc_id"}, {"family": "item"}, {"workers": 2}])
+@pytest.mark.parametrize("hashes", [{}, {"doc_hash": "h", "target_hash": "another"}])
+def test_one_place_with_two_documents_is_refused(tmp_path: Path, words: Json, hashes: Json) -> None:
+    paths = {
+        "one": samples_of(tmp_path, "a.jsonl", ["x", "y"], **({"doc_hash": "h"} if hashes else {})),
+        "two": samples_of(tmp_path, "b.jsonl", ["y", "x"], **hashes),
+    }
+    with pytest.raises(
+        PairingError, match=r'doc_id 0 must be one question, but a.jsonl:1 and b.jsonl:1 .*"doc_hash"'
+    ):
+        ps.read_runs(paths, progress=False, **words)
+
+
+def test_one_place_with_two_documents_is_refused_on_the_way_to_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = {
+        "one": samples_of(tmp_path, "a.jsonl", ["x", "y"]),
+        "two": samples_of(tmp_path, "b.jsonl", ["x", "z"]),
+    }
+    monkeypatch.setattr(writing, "STREAM_BYTES", 0)
+    with pytest.raises(PairingError, match=r"doc_id 1 must be one question, but a.jsonl:2 and b.jsonl:2"):
+        writing.write_runs(paths, tmp_path / "out.parquet", progress=False)
+
+
+@pytest.mark.parametrize("item", ["doc_hash", "doc.id"])
+def test_documents_pair_by_what_they_hold(tmp_path: Path, item: str) -> None:
+    paths = {
+        "one": samples_of(tmp_path, "a.jsonl", ["x", "y"]),
+        "two": samples_of(tmp_path, "b.jsonl", ["y", "z"]),
+    }
+    for workers in (1, 2):
+        frame = ps.read_runs(paths, item=item, workers=workers, progress=False).frame
+        shared = frame[frame["item"].isin(["h-y", "y"])]
+        assert sorted(shared["model"]) == ["one", "two"]
+        assert frame["item"].nunique() == 3
+        assert frame["family"].tolist() == frame["item"].tolist()
+
+
+def test_equal_documents_and_old_files_pair_by_their_place(tmp_path: Path) -> None:
+    paths = [samples_of(tmp_path, f"{name}.jsonl", ["x", "y"]) for name in "ab"]
+    old = written(tmp_path, "c.jsonl", [generated(number, "A", doc_hash=None) for number in range(2)]).path
+    named: Any = dict(zip("abc", [*paths, old], strict=True))
+    records = ps.read_runs(named, progress=False)
+    assert records.frame["item"].tolist() == ["0", "1"] * 3
+    assert set(records.ledger["note"]) == {OWN_FAMILY}
+    other = samples_of(tmp_path, f"samples_other_{TIME}.jsonl", ["p", "q"])
+    tasks = [samples_of(tmp_path, NAME, ["x", "y"]), other]
+    assert len(ps.read_runs({"m": tasks}, progress=False)) == 4
+
+
+def test_a_chat_has_the_digest_of_its_messages(tmp_path: Path) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Q"}]
+    lines = [
+        generated(number, "A", arguments={"gen_args_0": {"arg_0": [json.dumps(asked)], "arg_1": {}}})
+        for number, asked in enumerate([messages, messages[1:], []])
+    ]
+    [chat, alone, nothing], _ = read(READER, written(tmp_path, NAME, lines))
+    assert chat.fields["prompt_sha256"] == identified(messages)["prompt_sha256"]
+    assert alone.fields["prompt_sha256"] == sha256(b"Q").hexdigest()
+    assert nothing.fields["prompt_sha256"] == sha256(b"[]").hexdigest()
+
+
+@needs_shared
+def test_own_chat_runs_have_the_digest_of_their_prompts() -> None:
+    folders = [folder for folder in (SAMPLES / "own/lm_eval").iterdir() if "reseed" not in folder.name]
+    words: Any = {"item": "doc.id", "family": "doc.family_id", "filter": "strict-letter", "progress": False}
+    frame = ps.read_runs(folders, **words).frame
+    assert frame["prompt_sha256"].notna().all()
+    assert frame.groupby(["model", "item"])["prompt_sha256"].nunique().eq(1).all()

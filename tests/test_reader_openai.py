@@ -120,6 +120,85 @@ def test_two_conditions_are_no_attempts(tmp_path: Path, difference: dict[str, An
     assert not left_out
 
 
+def test_a_number_that_runs_through_all_calls_of_an_item_counts_none_of_them(tmp_path: Path) -> None:
+    def of(lines: list[dict[str, Any]]) -> list[Any]:
+        return column(read(READER, written(tmp_path, "run.jsonl", lines))[0], "attempts")
+
+    lines = [attempt(1, None, condition="a"), attempt(2, None, condition="b"), attempt(3, "A", condition="b")]
+    assert of(lines) == [1, 2]
+    assert of(lines[1:]) == [3]
+    assert of([attempt(1, "A", condition="a"), attempt(1, None), attempt(2, "A")]) == [1, 2]
+    assert of([attempt(1, "A", item_id="p"), attempt(2, "A", item_id="q")]) == [1, 2]
+
+
+PARAMETERS = [
+    "temperature", "top_p", "token_budget", "max_tokens", "thinking_tokens", "reasoning_tokens", "time_pressure",
+    "timeout", "response_format", "score_instruction", "start_prompt", "prompt_date", "prompt_id", "seed",
+    "error_injection", "statusQuo", "n",
+]  # fmt: skip
+BOOKKEEPING = [
+    "id", "uuid", "request_id", "responseId", "retry_count", "latency_s", "latencyMs", "elapsed", "start_time",
+    "created_at", "timestamp", "ended", "response_time_ms", "prompt_tokens", "total_tokens", "cost_usd",
+    "http_status", "error_type", "finish_reason", "is_correct", "usage",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", [(1, 2), (0.5, 1.0), ("a", "b"), (None, 0.5)])
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_calls_of_other_parameters_are_no_attempts(
+    tmp_path: Path, name: str, numbered: bool, values: tuple[Any, Any]
+) -> None:
+    first, last = ({name: value} for value in values)
+    for text in (None, "A"):
+        lines = [
+            attempt(1 if numbered else None, text, **first),
+            attempt(2 if numbered else None, "B", **last),
+        ]
+        records, left_out = read(READER, written(tmp_path, "run.jsonl", lines))
+        assert (column(records, "response"), left_out) == ([text, "B"], [])
+
+
+@pytest.mark.parametrize("name", BOOKKEEPING)
+def test_bookkeeping_of_attempts_tells_no_calls_apart(tmp_path: Path, name: str) -> None:
+    lines = [attempt(1, None, **{name: 1.5}), attempt(2, "A", **{name: 2.5})]
+    if name == "is_correct":
+        lines = [attempt(1, None, is_correct=None), attempt(2, "A", is_correct=True)]
+    records, left_out = read(READER, written(tmp_path, "run.jsonl", lines))
+    assert column(records, "attempts") == [2]
+    assert [each.reason for each in left_out] == ["superseded attempt"]
+
+
+@pytest.mark.parametrize("texts", [(None, "B"), ("A", "B")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"condition": "tokens"}, {"repeat": "tokens"}, {"condition": "record.tokens"},
+        {"condition": ps.extract("tokens", r"(\d)")}, {"run": ps.extract("source", r":(\d)$")},
+    ],
+)  # fmt: skip
+def test_what_the_user_tells_records_apart_by_tells_calls_apart(
+    tmp_path: Path, texts: tuple[str | None, str], words: dict[str, Any]
+) -> None:
+    lines = [attempt(number, text, tokens=number) for number, text in enumerate(texts, 1)]
+    file = written(tmp_path, "run.jsonl", lines)
+    for workers in (1, 2):
+        runs = ps.read_runs(file.path, family="item", score=None, workers=workers, progress=False, **words)
+        assert runs.table.column("response").to_pylist() == list(texts)
+    assert ps.read_runs(file.path, family="item", progress=False).frame["response"].tolist() == ["B"]
+
+
+def test_a_column_taken_from_the_reply_leaves_its_failed_attempts(tmp_path: Path) -> None:
+    lines = [attempt(1, None), attempt(2, "A")]
+    file = written(tmp_path, "run.jsonl", lines)
+    runs = ps.read_runs(file.path, family="item", model="response.model", progress=False)
+    assert runs.frame[["model", "attempts"]].values.tolist() == [["m-2026", 2]]
+    lines[0] = attempt(1, "A", response=completion("A", model="other"))
+    lines[0]["response"] = completion("A", model="other")
+    records, left_out = read(READER, written(tmp_path, "run.jsonl", lines))
+    assert (column(records, "model"), left_out) == (["other", "m-2026"], [])
+
+
 def test_without_attempt_numbers_two_replies_are_two_records(tmp_path: Path) -> None:
     failed_first, _ = read(READER, written(tmp_path, "a.jsonl", [attempt(None, None), attempt(None, "A")]))
     assert column(failed_first, "attempts") == [2]
@@ -142,6 +221,17 @@ def test_failed_calls_go_by_the_dated_name_of_their_model(tmp_path: Path) -> Non
     lines = [attempt(1, None, item_id="p"), attempt(1, "A")]
     records, _ = read(READER, written(tmp_path, "run.jsonl", lines))
     assert column(records, "model") == ["m-2026", "m-2026"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_ledger_tells_which_model_a_failed_call_counts_for(tmp_path: Path, workers: int) -> None:
+    lines = [attempt(1, None), attempt(1, "A", item_id="p")]
+    written(tmp_path, "a.jsonl", lines)
+    written(tmp_path, "b.jsonl", [attempt(1, None, item_id="r")])
+    records = ps.read_runs(tmp_path, family="item", workers=workers, progress=False)
+    assert set(records.frame["model"]) == {"m-2026"}
+    note = "'m' was asked for and 'm-2026' answered: requests without a reply count for it"
+    assert records.ledger["note"].tolist() == [note, note]
 
 
 def test_model_of_an_error_file_is_that_of_its_output_file(tmp_path: Path) -> None:
@@ -235,21 +325,10 @@ def test_a_stranger_among_the_lines_is_named(tmp_path: Path) -> None:
     assert [each.reason for each in read(READER, file, keep_going=True)[1]] == ["not a completion"]
 
 
-@pytest.mark.parametrize(
-    "message", [None, "text", [], {"content": 7}, {"content": [None, 3, {"text": 5}]}, {"tool_calls": {}}]
-)
-def test_wrong_types_are_no_reply(tmp_path: Path, message: Any) -> None:
-    body = {"id": 7, "model": ["m"], "usage": "none", "choices": [{"message": message, "finish_reason": 3}]}
-    [record], _ = read(
-        READER,
-        written(
-            tmp_path,
-            "run.jsonl",
-            [
-                batch("q", body),
-            ],
-        ),
-    )
+@pytest.mark.parametrize("message", [None, {"tool_calls": {}}])
+def test_a_choice_without_text_is_empty(tmp_path: Path, message: Any) -> None:
+    body = {"id": 7, "choices": [{"message": message, "finish_reason": None}]}
+    [record], _ = read(READER, written(tmp_path, "run.jsonl", [batch("q", body)]))
     assert record.fields["status"] == "empty"
     assert "model" not in record.fields
 

@@ -90,6 +90,39 @@ def test_several_batches_are_joined_by_their_models(tmp_path: Path) -> None:
     assert frame.loc[frame["status"] == "absent", ["model", "item"]].values.tolist() == [["x-2026", "b"]]
 
 
+def test_a_model_whose_name_begins_anothers_is_another(tmp_path: Path) -> None:
+    written(tmp_path, "requests_a.jsonl", [asked(name, "gpt-4o") for name in "abc"])
+    written(tmp_path, "requests_b.jsonl", [asked(name, "gpt-4o-mini") for name in "abc"])
+    written(tmp_path, "batch_111_output.jsonl", [answer(name, "gpt-4o-2024-08-06") for name in "ab"])
+    written(tmp_path, "batch_222_output.jsonl", [answer(name, "gpt-4o-mini-2024-07-18") for name in "abc"])
+    records = ps.read_runs(tmp_path, family="item")
+    assert Counter(zip(records.frame["model"], records.frame["status"], strict=True)) == {
+        ("gpt-4o-2024-08-06", "answered"): 2, ("gpt-4o-2024-08-06", "absent"): 1,
+        ("gpt-4o-mini-2024-07-18", "answered"): 3,
+    }  # fmt: skip
+    assert set(records.left_out["reason"]) == {ANSWERED}
+
+
+def test_the_answers_of_another_model_are_none_of_the_only_batch(tmp_path: Path) -> None:
+    written(tmp_path, "requests.jsonl", [asked(name, "gpt-4o") for name in "ab"])
+    written(tmp_path, "batch_111.jsonl", [answer("a", "gpt-4o-2024-08-06")])
+    written(tmp_path, "batch_222.jsonl", [answer(name, "gpt-4o-mini-2024-07-18") for name in "ab"])
+    frame = ps.read_runs(tmp_path, family="item").frame
+    assert frame.loc[frame["status"] == "absent", ["model", "item"]].values.tolist() == [
+        ["gpt-4o-2024-08-06", "b"]
+    ]
+
+
+def test_a_batch_served_under_a_strange_name_is_joined_where_it_is_the_only_one(tmp_path: Path) -> None:
+    written(tmp_path, "one.jsonl", [asked(name, "my-deployment") for name in "ab"])
+    written(tmp_path, "answers.jsonl", [answer("a", "x-2026-01-01")])
+    frame = ps.read_runs(tmp_path, family="item").frame
+    assert frame["status"].tolist() == ["answered", "absent"]
+    written(tmp_path, "two.jsonl", [asked(name, "their-deployment") for name in "ab"])
+    records = ps.read_runs(tmp_path, family="item")
+    assert Counter(records.left_out["reason"]) == {UNTOLD: 4}
+
+
 def test_what_cannot_be_joined_is_said(tmp_path: Path) -> None:
     written(tmp_path, "one.jsonl", [asked("a"), asked("b")])
     written(tmp_path, "two.jsonl", [asked("a"), asked("b")])

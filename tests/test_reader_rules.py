@@ -16,7 +16,7 @@ from run_files import written
 
 import pairstats as ps
 from pairstats.errors import PairstatsError
-from pairstats.readers.cut import LENGTH_SUSPECTED, suspected
+from pairstats.readers.cut import LENGTH_SUSPECTED, looks_cut, suspected
 
 TIME = "2026-01-02T03-04-05.678"
 Json = dict[str, Any]
@@ -231,10 +231,33 @@ def test_usage_verb_does_not_count_unknown_as_zero(tmp_path: Path) -> None:
     ("text", "stops", "cut"),
     [(CUT, (), True), (CUT + "ed.", (), False), ('{"answer": "A', (), True), ('{"answer": "A"}', (), False),
      ("```py\nx = 1", (), True), ("```py\nx = 1", ("```",), False), ("A", (), False),
+     ("He is the king of the land in the no", (), True), ("He is the king of the land in the no", ("\n",), False),
+     ("He is the king of the land in the no", ("\n\n", "Q:"), True), ("He is the king of the", ("\n",), True),
      ("", (), False), (None, (), False)],
 )  # fmt: skip
 def test_what_seems_cut(text: str | None, stops: tuple[str, ...], cut: bool) -> None:
     assert suspected(text, stops) == (LENGTH_SUSPECTED if cut else None)
+
+
+@needs_shared
+def test_how_often_a_cut_is_seen_and_a_whole_reply_suspected() -> None:
+    """Replies cut at 200 characters, and shorter whole ones; and a small model's, with the reason of their end."""
+    prose = {
+        row[name] for path in (SHARED / "samples" / "alpaca_eval").glob("*.annotations.json")
+        for row in json.loads(path.read_text()) for name in ("output_1", "output_2") if row.get(name)
+    }  # fmt: skip
+    cut, whole = [t for t in prose if len(t) == 200], [t for t in prose if len(t) < 200]
+    assert min(len(cut), len(whole)) > 500
+    assert sum(map(looks_cut, cut)) > 0.65 * len(cut)
+    assert sum(map(looks_cut, whole)) < 0.01 * len(whole)
+    ended = {}
+    for path in (SHARED / "samples" / "own").glob("openai_*/chat_*.jsonl.gz"):
+        for line in gzip.decompress(path.read_bytes()).splitlines():
+            for choice in (json.loads(line).get("response") or {}).get("choices", []):
+                ended[choice["message"]["content"].strip()] = choice["finish_reason"]
+    assert sum(looks_cut(text) for text, why in ended.items() if why == "stop") == 0
+    lengths = [looks_cut(text) for text, why in ended.items() if why == "length"]
+    assert sum(lengths) > 0.25 * len(lengths) > 10
 
 
 def test_platforms_without_a_reason_flag_a_reply_that_seems_cut(tmp_path: Path) -> None:

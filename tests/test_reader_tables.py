@@ -6,19 +6,23 @@ import gzip
 import io
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 from conftest import SHARED, needs_shared
 from run_files import column, read, written
 
 import pairstats as ps
-from pairstats.errors import ReadError, SchemaError
+from pairstats.errors import PairingError, ReadError, SchemaError
+from pairstats.readers import collect
 from pairstats.readers.base import Declined, Recognized
+from pairstats.readers.columns import UnusualError
 from pairstats.readers.tables import READER
 
 TABLES = SHARED / "samples/plain_tables"
@@ -41,6 +45,13 @@ def as_parquet(table: pa.Table) -> bytes:
 def as_feather(table: pa.Table) -> bytes:
     sink = io.BytesIO()
     pa.feather.write_feather(table, sink)
+    return sink.getvalue()
+
+
+def as_stream(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1)
     return sink.getvalue()
 
 
@@ -68,6 +79,8 @@ def forms() -> dict[str, str | bytes]:
         "split.json": json.dumps({"columns": header, "data": lines}, indent=1),
         "f.parquet": as_parquet(table),
         "g.feather": as_feather(table),
+        "j.arrows": as_stream(table),
+        "k.arrows.gz": gzip.compress(as_stream(table)),
         "h.parquet.gz": gzip.compress(as_parquet(table)),
         "i.csv.gz": gzip.compress(LONG.encode()),
     }
@@ -87,12 +100,53 @@ def test_every_form_is_the_same_table(tmp_path: Path, name: str) -> None:
     assert records[0].identity != records[1].identity
 
 
+@pytest.mark.parametrize("name", ["f.parquet", "g.feather", "h.parquet.gz", "j.arrows", "k.arrows.gz"])
+def test_arrows_forms_are_read_as_columns_too(tmp_path: Path, name: str) -> None:
+    written(tmp_path, name, forms()[name])
+    frame = ps.read_runs(tmp_path).frame
+    assert frame[["item", "model", "score"]].values.tolist() == [["q1", "a", 1.0], ["q1", "b", 0.0]]
+
+
+@pytest.mark.parametrize("lost", [8, 16, 200])
+def test_a_stream_that_was_cut_is_refused(tmp_path: Path, lost: int) -> None:
+    table = pa.table({"item": ["q1", "q2"], "model": ["m", "m"], "score": [1.0, 0.0]})
+    whole = as_stream(table)
+    file = written(tmp_path, "a.arrows", whole[:-lost])
+    for reading in (lambda: read(READER, file), lambda: ps.read_runs(file.path, family="item")):
+        with pytest.raises(ReadError, match="is a damaged arrow stream"):
+            reading()
+
+
 def test_ids_are_the_text_in_the_file(tmp_path: Path) -> None:
     ids = ["007", "1e5", "NA", "None", "null", "nan", "1.10", " 7 ", "true", "2026-01-01", "-0", "\u2603"]
     text = "item,model,score\n" + "".join(f"{each},m,1\n" for each in ids)
     assert column(read(READER, written(tmp_path, "a.csv", text))[0], "item") == ids
     numbered = [{"item": n, "model": "m", "score": 1} for n in (7, "007", 1.5)]
     assert column(read(READER, written(tmp_path, "b.jsonl", numbered))[0], "item") == ["7", "007", "1.5"]
+
+
+def test_a_json_number_is_an_id_by_its_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f'{{"item": {n}, "model": "m", "score": 1}}\n' for n in ("1.10", "1e5", "2.0", "3"))
+    file = written(tmp_path, "a.jsonl", text)
+    as_columns = ps.read_runs(file.path, family="item").frame["item"].tolist()
+
+    def never(*_: Any) -> Any:
+        raise UnusualError("not here")
+
+    monkeypatch.setattr(collect, "read_pieces", never)
+    assert (
+        ps.read_runs(file.path, family="item").frame["item"].tolist()
+        == as_columns
+        == ["1.1", "100000", "2", "3"]
+    )
+
+
+@pytest.mark.parametrize("second", ["1.1", '"1.1"'])
+def test_two_spellings_of_a_number_are_never_two_rows(tmp_path: Path, second: str) -> None:
+    text = "".join(f'{{"item": {n}, "model": "m", "score": 1}}\n' for n in ("1.10", second))
+    file = written(tmp_path, "a.jsonl", text)
+    with pytest.raises(PairingError, match="A key must be one reply"):
+        ps.read_runs(file.path, family="item")
 
 
 @pytest.mark.parametrize(
@@ -185,6 +239,120 @@ def test_answer_beside_a_prediction_is_the_key(tmp_path: Path) -> None:
     assert (record.fields["answer"], record.fields["gold"]) == ("B", "A")
 
 
+def test_a_label_beside_prediction_and_answer_is_not_the_key(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.csv", "item,model,prediction,answer,label,score\nq1,m,B,A,easy,0\n")
+    [record] = read(READER, file)[0]
+    assert (record.fields["answer"], record.fields["gold"], record.fields["label"]) == ("B", "A", "easy")
+    file = written(tmp_path, "b.csv", "item,model,prediction,answer,target,score\nq1,m,B,A,C,0\n")
+    [record] = read(READER, file)[0]
+    assert (record.fields["answer"], record.fields["gold"]) == ("B", "C")
+
+
+def test_what_the_model_said_is_not_the_solution_of_the_data_set(tmp_path: Path) -> None:
+    row = {"id": "q1", "model": "m", "model_output": "I think 5", "solution": "#### 7", "gold": "7"}
+    [record] = read(READER, written(tmp_path, "a.jsonl", json.dumps(row) + "\n"))[0]
+    assert (record.fields["response"], record.fields["solution"]) == ("I think 5", "#### 7")
+
+
+STATES = [
+    ({"score": 0, "error": "RateLimitError: 429"}, ("error", "rate_limit", None)),
+    ({"score": 0, "exception": "boom"}, ("error", "unknown", None)),
+    ({"score": 0, "error": True}, ("error", "unknown", None)),
+    ({"score": 0, "is_error": True}, ("error", "unknown", None)),
+    ({"score": 0, "error": 503}, ("error", "overloaded", None)),
+    ({"score": 0, "status_code": "429", "error": ""}, ("error", "rate_limit", None)),
+    ({"score": 0, "status_code": 200, "error": "boom"}, ("error", "unknown", None)),
+    ({"score": 0, "status_code": 200}, ("answered", None, 0.0)),
+    ({"score": 0, "error": 0.1}, ("answered", None, 0.0)),  # a distance from the right answer
+    ({"score": 0, "error": 1}, ("answered", None, 0.0)),  # may as well say that the answer is wrong
+    ({"score": 0, "error": "N/A"}, ("answered", None, 0.0)),
+    ({"score": 1, "error": "None"}, ("answered", None, 1.0)),
+    ({"score": 0, "error": False, "response": "B"}, ("answered", None, 0.0)),
+    ({"score": 0, "error": "boom", "status": "ok"}, ("answered", None, 0.0)),
+    ({"score": 0, "error": "boom", "reason": "mine"}, ("error", "mine", None)),
+    ({"score": 0, "finish_reason": "content_filter"}, ("refused", "content_filter", 0.0)),
+    ({"score": 0, "finish_reason": "length", "response": ""}, ("truncated", "max_tokens", 0.0)),
+    ({"score": 0, "finish_reason": "length", "response": "so B"}, ("answered", "length", 0.0)),
+    ({"score": 1, "stop_reason": "max_tokens"}, ("answered", "length", 1.0)),
+    ({"score": 0, "finish_reason": "error", "response": "so"}, ("error", "server_error", None)),
+    ({"score": 0, "response": " "}, ("empty", None, 0.0)),
+    ({"score": 1, "response": ""}, ("answered", None, 1.0)),
+    ({"score": 0, "response": "", "answer": "B"}, ("answered", None, 0.0)),
+    ({"response": ""}, ("empty", None, None)),
+    ({"score": None, "error": "429", "answer": None}, ("error", "rate_limit", None)),
+]
+
+
+@pytest.mark.parametrize(("row", "wanted"), STATES, ids=[f"{row}"[1:40] for row, _ in STATES])
+@pytest.mark.parametrize("by_columns", [True, False])
+def test_state_first_then_score(
+    row: dict[str, Any],
+    wanted: tuple[Any, ...],
+    by_columns: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An error, a filter or an empty reply is no wrong answer, whatever score stands beside it."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"item": item, "model": "m"} | row) + "\n" for item in "ab"))
+    monkeypatch.setattr(collect, "read_whole" if by_columns else "read_pieces", _unusual)
+    table = ps.read_runs(path, family="item").table
+    assert tuple(table.column(name)[1].as_py() for name in ("status", "reason", "score")) == wanted
+    if "error" in row:
+        assert "error" in table.column_names  # what was told is kept
+
+
+def _unusual(*_: Any) -> Any:
+    raise UnusualError("not here")
+
+
+def test_an_error_in_a_map_of_a_model_is_of_that_model(tmp_path: Path) -> None:
+    row = {"item": "q", "a": {"score": 0, "answer": "B", "error": "429"}, "b": {"score": 0, "answer": "B"}}
+    records = read(READER, written(tmp_path, "a.jsonl", json.dumps(row) + "\n"))[0]
+    assert column(records, "status") == ["error", "answered"]
+
+
+def test_a_table_that_the_user_calls_one_is_read_by_its_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"key": n, "meta": {"who": "m"}, "scores": {"em": n, "f1": 0.5}} for n in (0, 1)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words: dict[str, Any] = {"item": "key", "model": "meta.who", "family": "item", "score": "scores.em"}
+    with pytest.raises(ReadError, match="'table': you say what its columns are"):
+        ps.read_runs(path, **words)
+    found = ps.read_runs(path, **words, reader="table").table
+    assert found.column("score").to_pylist() == [0.0, 1.0]
+    assert found.column("model").to_pylist() == ["m", "m"]
+    monkeypatch.setattr(collect, "read_pieces", _unusual)
+    assert ps.read_runs(path, **words, reader="table").table.equals(found)
+
+
+def test_decimals_and_bytes_of_sql_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table(
+        {
+            "item": pa.array([b"007", b"1e5"]),
+            "model": ["m", "m"],
+            "score": pa.array([Decimal("0.5"), Decimal("1.0")]),
+        }
+    )
+    path = written(tmp_path, "a.parquet", as_parquet(table)).path
+    found = ps.read_runs(path, family="item").table
+    assert (found.column("item").to_pylist(), found.column("score").to_pylist()) == (
+        ["007", "1e5"],
+        [0.5, 1.0],
+    )
+    monkeypatch.setattr(collect, "read_pieces", _unusual)
+    assert ps.read_runs(path, family="item").table.equals(found)
+
+
+def test_columns_taken_for_models_are_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "item,gpt,claude,solvable\nq1,1,0,1\n").path
+    told = "each of these columns is read as a model: 'gpt', 'claude', 'solvable'"
+    assert told in ps.read_runs(path, family="item").ledger.note[0]
+    assert ps.read_runs(path, family="item", models=("gpt", "claude")).ledger.note[0] == ""
+
+
 def test_the_score_that_was_named_is_one(tmp_path: Path) -> None:
     file = written(tmp_path, "a.csv", "id,model,Reward,Accuracy\nq,m,0.5,1\n")
     assert read(READER, file)[0][0].scores == {"accuracy": 1.0}
@@ -218,6 +386,7 @@ DOUBTFUL = {
     "flag": ("item,is_hard,gpt,claude\nq1,1,1,0\n", "'is_hard' may be a property of the item"),
     "kinds": ("item,difficulty,gpt,claude\nq1,0.3,1,0\n", "0 and 1 as well as fractions"),
     "broken": ("item,gpt,claude\nq1,1,0\nq2,1,0\nq3,0,5\n", r"'claude' has '5' \(a.csv:4\)"),
+    "statistic": ("item,gpt,claude,stderr\nq1,0.3,0.5,0.1\n", "'stderr' may be a property of the item"),
     "words": ("item,gpt,claude\nq1,1,yes\n", "0 and 1 as well as words"),
     "no item": ("name,gpt,claude\nq1,1,0\n", "no column is an item"),
 }

@@ -44,7 +44,8 @@ SHARES = st.sampled_from([0.0, 1.0, 0.5, 0.125, float("nan")])
 NESTED = st.sampled_from([{"a": 1, "d": "2020-01-01"}, {"a": 2}, [1, 2], {}, [], {"a": {"b": "x"}}])
 NAMES = ("item", "id", "model", "family", "variant", "score", "correct", "answer", "prediction", "gold", "response",
          "status", "confidence", "epoch", "repeat", "input_tokens", "latency_s", "topic", "day", "n", "error",
-         "choices", "score_b", "metadata", "Item", "category")  # fmt: skip
+         "choices", "score_b", "metadata", "Item", "category", "finish_reason", "exception",
+         "status_code")  # fmt: skip
 
 
 def of(*values: Any) -> st.SearchStrategy[Any]:
@@ -60,10 +61,14 @@ SCORES = (
     of(0, 1),
     of(0, 0.5),
 )
+ERRORS = of("", "429 rate limit", "None", "boom"), st.booleans(), of("boom", "x"), of(0, 1, 429), of(0.0, 2.5)
 PLAIN = TEXTS, SMALL, SHARES, REALS, st.booleans(), of("a", "b")
 FITTING: dict[str, tuple[st.SearchStrategy[Any], ...]] = {
     "model": (of("m", "n"), of("m", "n", "2024-08-06"), of("2024-08-06", "2024-10-01"), SMALL, st.just("m")),
     "status": (of("answered", "ok", "error", "refused", "absent", "Empty", "no_answer"), of("ok", "error")),
+    "error": ERRORS, "exception": ERRORS, "status_code": (of(200, 429), of("200", "500"), of(200.0, 503.0)),
+    "finish_reason": (of("stop", "length"), of("length", "content_filter", "Refusal", "eos"), of("error", "stop")),
+    "response": (of("", " ", "a", "The answer is B"), TEXTS), "answer": (of("", "A", "B"), *PLAIN),
     "score": SCORES, "correct": SCORES, "score_b": (*SCORES, REALS, of(0, 1.5)),
     "confidence": (
         of("0.5", "80", "1", "1.0000000001", "nan", "none"), SHARES, REALS, of(0, 1, 50), of("1", "50%"),
@@ -138,7 +143,23 @@ def tables_and_words(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, A
     }
     for name in draw(st.lists(st.sampled_from(sorted(some)), unique=True, max_size=2)):
         words[name.strip()] = draw(some[name])
-    return rows, words
+    return _otherwise_named(draw, rows, words)
+
+
+def _otherwise_named(
+    draw: st.DrawFn, rows: list[dict[str, Any]], words: dict[str, Any]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Call the model or the item by a name that says nothing, or leave the model to be told for all."""
+    how = draw(of("", "", "", "sys", "set", "key"))
+    if not how or {"model", "item"} & set(words):
+        return rows, words
+    old = "item" if how == "key" else "model"
+    rows = [
+        {(how if name == old else name): cell for name, cell in row.items() if how != "set" or name != old}
+        for row in rows
+    ]
+    told: dict[str, Any] = {"set": {"set": {"model": "m"} | words.get("set", {})}}
+    return rows, words | told.get(how, {old: how})
 
 
 def as_lines(rows: list[dict[str, Any]], end: str = "\n") -> bytes:
@@ -212,7 +233,9 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return notes
 
 
-@pytest.mark.parametrize("form", ["jsonl", "windows.jsonl", "csv", "all.csv", "tsv", "parquet"])
+@pytest.mark.parametrize(
+    "form", ["jsonl", "windows.jsonl", "csv", "all.csv", "tsv", "parquet", "json", "pretty.json"]
+)
 @FEW
 @given(given_=tables_and_words(), small=st.sampled_from([1 << 25, 200, 60]), twice=st.booleans())
 def test_columns_give_what_records_give(
@@ -224,6 +247,8 @@ def test_columns_give_what_records_give(
         "jsonl": lambda: as_lines(rows), "windows.jsonl": lambda: as_lines(rows, "\r\n"),
         "csv": lambda: as_csv(rows, ",", csv.QUOTE_MINIMAL), "all.csv": lambda: as_csv(rows, ";", csv.QUOTE_ALL),
         "tsv": lambda: as_csv(rows, "\t", csv.QUOTE_MINIMAL), "parquet": lambda: as_parquet(rows),
+        "json": lambda: json.dumps(rows).encode(),
+        "pretty.json": lambda: json.dumps(rows, indent=2, ensure_ascii=False).encode(),
     }[form]()  # fmt: skip
     if content is None:
         return
@@ -236,12 +261,27 @@ def test_columns_give_what_records_give(
     assert_same(outcome(folder, **words), read_by_records(monkeypatch, folder, **words))
 
 
+@pytest.mark.parametrize("mark", ["\n", "\r", "\n\\n", "\\\n", '\\"\n'])
+def test_a_line_does_not_end_within_a_string(
+    mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'[{{"item": "q", "model": "m", "score": 1, "response": "a{mark}b"}}]', newline="")
+    wanted = read_by_records(monkeypatch, path, family="item")
+    assert "a.json:1" in str(wanted)
+    assert_same(outcome(path, family="item"), wanted)
+
+
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
         ([{"item": 0, "answer": "a", "latency_s": None}], {"extra": {"theme": "latency_s"}}),
         ([{"item": 0, "score": 1, "epoch": "1"}, {"item": 1, "score": 1}], {}),
         ([{"item": 0, "answer": float("nan")}], {"confidence": "answer"}),
+        (
+            [{"item": n, "score": 1, "topic": t, "n": 1} for n, t in enumerate((None, "a"))],
+            {"set": {"topic": "x"}},
+        ),
         ([{"item": 0, "score": 1, "id": float("nan")}], {}),
         (
             [{"item": 0, "score": 1, "category": "a", "said": "b"}, {"item": 1, "score": 1, "category": "a"}],
@@ -252,6 +292,7 @@ def test_columns_give_what_records_give(
         "a number that is nowhere",
         "a repeat from 1 in one row only",
         "NaN of a word",
+        "a constant in the place of a column that begins with null",
         "NaN only",
         "a mapping of a mapped column",
     ],
@@ -493,7 +534,7 @@ def test_a_script_without_a_guard_is_not_run_again_by_processes(tmp_path: Path) 
 @pytest.mark.parametrize("workers", [0, -1, True, 1.5, "2"])
 def test_workers_must_be_a_number(workers: Any, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("item,model,score\nq,m,1\n")
-    with pytest.raises(PairstatsError, match="`workers` must be a positive whole number"):
+    with pytest.raises(PairstatsError, match="`workers` must be a whole number of at least 1"):
         ps.read_runs(tmp_path, family="item", workers=workers)
 
 
@@ -663,6 +704,24 @@ def test_progress_tells_records_a_second(tmp_path: Path, monkeypatch: pytest.Mon
     assert bars[0]["total"] == 1000
     assert (bars[1]["completed"], bars[1]["speed"]) == (400, "2,500 records/s")
     assert bars[-1] == "stopped"
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_progress_moves_within_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: bool
+) -> None:  # fmt: skip
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"item": "q{n}", "model": "m", "score": 1}}\n' for n in range(6)))
+    told: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 70)
+    monkeypatch.setattr(written, "STREAM_BYTES", 0)
+    monkeypatch.setattr(progress.Progress, "update", lambda _, *at: told.append((*at, 0)[:3]))
+    if write:
+        written.write_runs(path, tmp_path / "r.parquet", family="item")
+    else:
+        ps.read_runs(path, family="item")
+    assert [at for at in told if at[0] == 0 and at[1]] == [(0, 2, 82), (0, 4, 164), (0, 6, 246)]
+    assert path.stat().st_size == 246
 
 
 def test_no_progress_without_a_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,8 @@ SHORT = 200
 
 # Kinds whose canonical form recognises an answer; any prose would pass for a text or a set.
 _RECOGNISABLE = ("choice", "number", "instant")
+_SINGLE = ("text", "number", "instant")
+"""Kinds of which an answer is one value, so that a list can only be several accepted ones."""
 _UNSTATED = StatedConfidence()
 _WIDE = Context(prec=60, Emax=999_999, Emin=-999_999, traps=[])
 
@@ -214,8 +216,9 @@ class AnswerFormat:
         answer : str or None
             As `parse` returned it; None never matches.
         gold : object
-            The key. With `options`, as the item table has it: of the options {"1": "2", "2": "4"} the
-            key "1" has the canonical form "2", which would be read as the other label.
+            The key; several that are accepted are a list of them, see `accepted`. With `options`, as the item
+            table has it: of the options {"1": "2", "2": "4"} the key "1" has the canonical form "2", which
+            would be read as the other label.
         options : mapping of str to str, optional
             For "choice": the options that `parse` was given. Needed if the key is a letter and the
             answer an option text.
@@ -231,9 +234,35 @@ class AnswerFormat:
         True
         >>> AnswerFormat("number", relative_tolerance=0.01).matches("3.14", "3.1416")
         True
+        >>> AnswerFormat("text").matches("oslo", '["Oslo", "Kristiania"]')
+        True
         """
         if self.kind == "choice":
             return self._chooses(answer, gold, options)
+        found = [
+            self._is_key(answer, each) for each in self.accepted(gold)
+        ]  # all, since each must be readable
+        return any(found)
+
+    def accepted(self, gold: Any) -> tuple[Any, ...]:
+        """Give the keys of which any is right: for "text", "number" and "instant", those of a list of several.
+
+        Parameters
+        ----------
+        gold : object
+            A key, a list of keys, or such a list as JSON text, as platforms write what several references hold.
+
+        Examples
+        --------
+        >>> AnswerFormat("number").accepted('["18", "18 dollars"]'), AnswerFormat("set").accepted('["a", "b"]')
+        (('18', '18 dollars'), ('["a", "b"]',))
+        """
+        if self.kind not in _SINGLE:
+            return (gold,)
+        keys = structured.list_of(gold)
+        return tuple(keys) if keys else (gold,)
+
+    def _is_key(self, answer: str | None, gold: Any) -> bool:
         key = self.canonical(gold)
         if key is None:
             raise PairstatsError(

@@ -36,6 +36,24 @@ def _elements(text: str) -> list[Any] | None:
     return [piece for piece in bare if piece.strip()]
 
 
+def list_of(value: Any) -> list[Any]:
+    """Give the texts and numbers of a list, or of one written as a JSON array; none for anything else.
+
+    Examples
+    --------
+    >>> list_of('["a", 1]'), list_of(["a"]), list_of("a, b"), list_of("[[1]]")
+    (['a', 1], ['a'], [], [])
+    """
+    value = native(value)
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):
+            value = read_json(value)
+    plain = isinstance(value, list | tuple) and all(
+        isinstance(each, str | int | float | Decimal) and not isinstance(each, bool) for each in value
+    )
+    return list(value) if plain else []
+
+
 def canonical_set(value: Any, *, case_sensitive: bool) -> str | None:
     """Write a set as a sorted JSON array of distinct texts; None if an element has no text.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pairstats.commands.common import FINDINGS, OK, print_json
+from pairstats.commands.shell_words import as_typed
 
 MAPPED = (
     "model", "item", "family", "variant", "condition", "repeat", "split", "category", "run", "platform",
@@ -39,7 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     columns.add_argument(
         "--set", action="append", default=[], metavar="COLUMN=VALUE", help="a constant column"
     )
+    columns.add_argument(
+        "--extra", action="append", default=[], metavar="NAME=PATH", help="a further column to keep"
+    )
     columns.add_argument("--score", metavar="NAME", help="primary score, where a file holds several")
+    columns.add_argument(
+        "--score-range",
+        metavar="LOW,HIGH",
+        default="0,1",
+        help="range of the scores, for example 0,100 (or =-1,1)",
+    )
+    columns.add_argument("--models", action="append", default=[], metavar="COLUMN",
+                         help="column of a wide table that holds one model, where it cannot be told")  # fmt: skip
     columns.add_argument("--confidence-scale", action="append", default=[], metavar="[MODEL=]NUMBER",
                          help="stated confidence that means certainty, for example 100")  # fmt: skip
     columns.add_argument("--filter", help="filter whose lines are wanted (lm-evaluation-harness)")
@@ -50,13 +63,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--answer-field", metavar="FIELD", help="JSON field that holds the answer; '' for plain text"
     )
     parser.add_argument("--options", metavar="PATH", help="option map of an item, for --answers choice")
-    parser.add_argument("--items", type=Path, help="item table (CSV, JSONL, Parquet), joined on the item id")
+    parser.add_argument(
+        "--items", type=Path, help="item table (CSV, JSONL, Parquet), joined on the item id (and variant)"
+    )
     parser.add_argument("--item-key", metavar="COLUMN", help="its id column")
     parser.add_argument(
         "--planned", action="store_true", help="items of the table that never ran become absent rows"
     )
     parser.add_argument(
-        "--exclude", action="append", default=[], metavar="PATTERN", help="items to leave out, counted"
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="items to leave out, counted: a pattern of ids, or COLUMN=PATTERN by a column of the item table",
     )
     parser.add_argument("--reader", metavar="NAME", help="use this reader only")
     parser.add_argument(
@@ -70,10 +89,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes that read at once (default: one a core, where it pays)",
     )
     parser.add_argument("--keep-going", action="store_true", help="leave broken records out and list them")
+    parser.add_argument(
+        "--progress", action=argparse.BooleanOptionalAction,
+        help="show progress on standard error (default: at a terminal)",
+    )  # fmt: skip
 
 
 def run(given: argparse.Namespace) -> int:
     """Read, say what became of every record, and write."""
+    from pairstats.errors import PairstatsError
+
+    try:
+        return _run(given)
+    except PairstatsError as error:
+        error.args = (as_typed(str(error)), *error.args[1:])
+        raise
+
+
+def _run(given: argparse.Namespace) -> int:
     from pairstats.readers import read_runs
     from pairstats.readers.mapping import path_of
     from pairstats.readers.written import outline, write_runs
@@ -84,8 +117,9 @@ def run(given: argparse.Namespace) -> int:
     if given.output is not None:
         _check_output(given.output, paths, given.items, given.force)
     words = dict(
-        **mapped,
-        set=dict(_pair(text, "--set") for text in given.set), score=given.score, filter=given.filter,
+        **mapped, extra={name: path_of(path) for name, path in _pairs(given.extra, "--extra").items()},
+        set=_pairs(given.set, "--set"), score=given.score, score_range=_range(given.score_range),
+        filter=given.filter, models=given.models, progress=given.progress,
         confidence_scale=_scales(given.confidence_scale), answers=_answers(given), items=given.items,
         item_key=given.item_key, planned=given.planned, exclude=given.exclude, reader=given.reader,
         keep_going=given.keep_going, workers=given.workers,
@@ -109,7 +143,7 @@ def run(given: argparse.Namespace) -> int:
                     "unscored": int(records.ledger["unscored"].sum()), "notes": list(records.notes),
                     "output": written})  # fmt: skip
     else:
-        print(records.summary())
+        print(as_typed(records.summary()))
         if len(records.left_out):
             _print_left_out(records.left_out)
         print(f"written to {written}" if written else "nothing written: name a file with -o")
@@ -117,11 +151,14 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _check_output(output: Path, paths: Any, items: Path | None, force: bool) -> None:
-    """Refuse, before anything is read, to write over an input, or over a file that is not ours."""
+    """Refuse, before anything is read, a place where no records go, an input, or a file that is not ours."""
     from pairstats.errors import ReadError
     from pairstats.readers.files import find_files
-    from pairstats.records.file import check_overwrite
+    from pairstats.records.file import SUFFIXES, check_folder, check_overwrite
 
+    if output.suffix not in SUFFIXES:
+        raise ReadError(f"Records are saved as '.parquet' or '.csv', but got {output.name!r}.")
+    check_folder(output)
     inputs = [given.file.path for given in find_files(_local(paths))] if _local(paths) else []
     inputs += [items] if items is not None else []
     same = [path for path in inputs if output.exists() and path.exists() and output.samefile(path)]
@@ -157,7 +194,7 @@ def _raw_paths(words: Sequence[str]) -> Any:
     from pairstats.errors import PairstatsError
     from pairstats.readers.remote import is_address
 
-    unnamed = [word for word in words if "=" not in word or is_address(word) or Path(word).exists()]
+    unnamed = [word for word in words if "=" not in word or is_address(word) or _is_path(word)]
     named = [word.partition("=") for word in words if word not in unnamed]
     if not named:
         return list(words)
@@ -165,6 +202,25 @@ def _raw_paths(words: Sequence[str]) -> Any:
         raise PairstatsError("Name the model of every file (MODEL=FILE), or of none.")
     models = [model for model, _, _ in named]
     return {model: [path for name, _, path in named if name == model] for model in dict.fromkeys(models)}
+
+
+def _is_path(word: str) -> bool:
+    """Whether a word with a "=" is a path or pattern as a whole: one that fits, or its name begins such a path."""
+    name, _, path = word.partition("=")
+    if Path(word).exists() or glob.glob(word, recursive=True):
+        return True
+    fits = Path(path).exists() or bool(glob.glob(path, recursive=True))
+    return not fits and bool(glob.glob(f"{name}=*"))
+
+
+def _pairs(words: Sequence[str], option: str) -> dict[str, str]:
+    from pairstats.errors import PairstatsError
+
+    pairs = [_pair(word, option) for word in words]
+    twice = sorted({name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1})
+    if twice:
+        raise PairstatsError(f"{option} must name a column once, but names {', '.join(twice)} again.")
+    return dict(pairs)
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
@@ -190,6 +246,18 @@ def _scales(words: Sequence[str]) -> float | dict[str, float]:
         if isinstance(error, PairstatsError):
             raise
         raise PairstatsError(f"--confidence-scale must be a number, but got {' '.join(words)}.") from None
+
+
+def _range(text: str) -> tuple[float, float]:
+    from pairstats.errors import PairstatsError
+
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise PairstatsError(
+            f"--score-range must be two numbers, LOW,HIGH, but got {text!r}. Write 0,100, for instance."
+        ) from None
+    return low, high
 
 
 def _answers(given: argparse.Namespace) -> Any:

@@ -12,13 +12,14 @@ from pairstats.commands.common import FINDINGS, OK, print_json
 def run(given: argparse.Namespace) -> int:
     """Score again, say what changed, and write; the records that were read are never changed."""
     from pairstats.errors import PairstatsError
-    from pairstats.records.file import check_overwrite
+    from pairstats.records.file import check_folder, check_overwrite
     from pairstats.records.rescoring import rescore
     from pairstats.records.table import load_records
     from pairstats.result import guarded
 
     if given.output.exists() and given.output.samefile(given.records):
         raise PairstatsError("The output must be another file than the records, which stay as they were.")
+    check_folder(given.output)
     if not given.force:
         check_overwrite(given.output)
     if given.changes is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
+from pairstats.readers.each import id_of
 from pairstats.readers.outline import document
 from pairstats.readers.rowlog import RowLog, Scores, keys
 from pairstats.readers.sheets import Row
@@ -20,7 +21,7 @@ TRIES = 2
 def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[int, Row | LeftOut]]:
     row, parts = document(file), file.path.parts
     language = parts[parts.index("exercises") - 1] if "exercises" in parts[1:] else None
-    item = "/".join(filter(None, (language, str(row["testcase"]))))
+    item = "/".join(filter(None, (language, id_of(row["testcase"], "testcase"))))
     yield 1, {**row, "item": item, "language": language}
 
 

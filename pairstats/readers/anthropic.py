@@ -10,40 +10,30 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from types import UnionType
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.each import expect, id_of, made
 from pairstats.readers.jsonlines import dig, first_objects, objects, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.prompts import identified
-from pairstats.readers.reasons import error_reason
-from pairstats.readers.requests import ASKED, NO_ANSWER, NOTE
+from pairstats.readers.requests import ASKED, NO_ANSWER, NOTE, UNSERVED, alias_note, only_ones
 from pairstats.readers.rowlog import present
+from pairstats.readers.states import STOP, State, cut, failed, told, words
 from pairstats.schema import ANSWERED
 
 Json = dict[str, Any]
 
-FAILURES: dict[str, str] = {
-    "rate_limit_error": "rate_limit",
-    "overloaded_error": "overloaded",
-    "timeout_error": "timeout",
-    "api_error": "server_error",
-    "invalid_request_error": "invalid_request",
-    "request_too_large": "invalid_request",
-    "not_found_error": "invalid_request",
-    "permission_error": "invalid_request",
-    "authentication_error": "invalid_request",
-    "billing_error": "invalid_request",
-}
-"""Error types, and the words of the `reason` column for them."""
-NEVER_RAN = {"expired": "batch_expired", "canceled": "batch_cancelled"}
-"""Results of requests that were never sent to a model."""
-LIMITS = {"max_tokens": "max_tokens", "model_context_window_exceeded": "context"}
-"""Stop reasons of a reply that ran into a limit."""
 _READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+WHAT = "a result or a request of a batch"
+_MESSAGE: dict[str, type | UnionType] = {"content": str | list, "stop_reason": str, "model": str}
+"""Kinds of the values without which a reply is none; others of a wrong kind are unknown."""
 _BESIDE = ("requests", "request", "input")
 """Words that stand for ``results`` in the name of the file of requests."""
 
@@ -58,10 +48,22 @@ class Models:
         Model by custom id, from the file of requests.
     only : str or None
         The model of every reply in the file, if there is one.
+    served : dict of str to str
+        By a model that was asked for, the one that answered throughout: a dated version of an alias.
     """
 
     by_request: dict[str, str] = field(default_factory=dict)
     only: str | None = None
+    served: dict[str, str] = field(default_factory=dict)
+
+    def of_failed(self, item: str) -> tuple[Json, str]:
+        """Model of a request without a reply, in fields, and what the ledger must say of it."""
+        asked = self.by_request.get(item)
+        if asked is None:
+            return {"model": self.only}, ""
+        if asked not in self.served:
+            return {"model": asked, UNSERVED: asked}, ""
+        return {"model": self.served[asked]}, alias_note(asked, self.served[asked])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,9 @@ class AnthropicReader:
             if isinstance(line, LeftOut):
                 yield line
             elif _is_result(line):
-                yield _record(file, source, line, models)
+                yield made(source, WHAT, options.keep_going, partial(_record, file, source, line, models))
             elif _is_request(line):
-                yield _request(file, source, line)
+                yield made(source, WHAT, options.keep_going, partial(_request, file, source, line))
             elif options.keep_going:
                 yield LeftOut(source, "not a result of a batch")
             else:
@@ -111,11 +113,14 @@ def _is_result(line: Json) -> bool:
     kind = dig(line, "result", "type")
     if "custom_id" not in line or not isinstance(kind, str):
         return False
-    return kind in ("errored", *NEVER_RAN) or (kind == "succeeded" and "message" in line["result"])
+    if kind == "succeeded":
+        return "message" in line["result"]
+    return kind == "errored" or kind in words("anthropic", "result.type")
 
 
 def _is_request(line: Json) -> bool:
-    return "custom_id" in line and "model" in (dig(line, "params") or ())
+    params = line.get("params")
+    return "custom_id" in line and isinstance(params, dict) and "model" in params
 
 
 def _request(file: RunFile, source: str, line: Json) -> Record:
@@ -123,9 +128,10 @@ def _request(file: RunFile, source: str, line: Json) -> Record:
     asked = line["params"]
     system = [{"role": "system", "content": asked["system"]}] if asked.get("system") else []
     messages = asked.get("messages")
+    prompt = [*system, *messages] if isinstance(messages, list) else None
     fields = {
-        "item": str(line["custom_id"]), "model": asked["model"], ASKED: str(asked["model"]), "status": "absent",
-        "reason": NO_ANSWER, **identified([*system, *messages] if isinstance(messages, list) else None),
+        "item": id_of(line["custom_id"], "custom_id"), "model": asked["model"], ASKED: str(asked["model"]),
+        "status": "absent", "reason": NO_ANSWER, **identified(prompt),
     }  # fmt: skip
     return Record(source, present(fields), {}, line, digest(file.content_sha256, line))
 
@@ -136,16 +142,22 @@ def _holds_requests(head: bytes) -> bool:
 
 
 def _models(file: RunFile) -> Models:
-    served: set[str] = set()
+    served: dict[str, str] = {}
     nameless = False
     for _, line in objects(file, keep_going=True):
         if isinstance(line, dict) and _is_result(line):
             name = dig(line, "result", "message", "model")
             if isinstance(name, str) and name:
-                served.add(name)
+                served[str(line["custom_id"])] = name
             else:
                 nameless = True
-    return Models(_asked(file) if nameless else {}, served.pop() if len(served) == 1 else None)
+    models = set(served.values())
+    by_request = _asked(file) if nameless else {}
+    by_asked: dict[str, set[str]] = defaultdict(set)
+    for item, name in served.items():
+        if item in by_request:
+            by_asked[by_request[item]].add(name)
+    return Models(by_request, models.pop() if len(models) == 1 else None, only_ones(by_asked))
 
 
 def _asked(file: RunFile) -> dict[str, str]:
@@ -166,12 +178,16 @@ def _asked(file: RunFile) -> dict[str, str]:
 
 def _record(file: RunFile, source: str, line: Json, models: Models) -> Record:
     message = dig(line, "result", "message")
-    item = str(line["custom_id"])
+    if line["result"]["type"] == "succeeded":
+        expect(message, "message", _MESSAGE)
+    item = id_of(line["custom_id"], "custom_id")
     text = _text(dig(message, "content"))
     status, reason = _status(line["result"], text)
+    served = dig(message, "model")
+    model, note = ({"model": served}, "") if served else models.of_failed(item)
     fields = {
         "item": item,
-        "model": dig(message, "model") or models.by_request.get(item) or models.only,
+        **model,
         "status": status,
         "reason": reason,
         "response": text,
@@ -181,41 +197,37 @@ def _record(file: RunFile, source: str, line: Json, models: Models) -> Record:
     }
     response_id = dig(message, "id")
     identity = digest(response_id, item) if response_id else digest(file.content_sha256, line)
-    return Record(source, present(fields), {}, line, identity)
+    return Record(source, present(fields), {}, line, identity, note=note)
 
 
 def _status(result: Json, text: str | None) -> tuple[str, str | None]:
     """Status and reason; a reply that ran into a limit counts as answered while it holds text."""
-    kind = result["type"]
-    if kind in NEVER_RAN:
-        return "error", NEVER_RAN[kind]
-    if kind == "errored":
-        return "error", _failure(result.get("error"))
-    stop = dig(result, "message", "stop_reason")
-    if stop == "refusal":
-        return "refused", None
-    if stop in LIMITS:
-        return (ANSWERED, "length") if text else ("truncated", LIMITS[stop])
-    if stop == "pause_turn":  # a long turn that the client should have continued
-        return (ANSWERED if text else "truncated"), "pause_turn"
-    return (ANSWERED if text else "empty"), None
+    if result["type"] == "errored":
+        return _failure(result.get("error"))
+    ended = told("anthropic", "result.type", result["type"])
+    ended = ended or told("anthropic", STOP, dig(result, "message", "stop_reason"))
+    return cut(ended, text) if ended else (ANSWERED if text else "empty", None)
 
 
-def _failure(error: Any) -> str:
-    """Reason of a failed request; some clients drop the outer shell of the error."""
+def _failure(error: Any) -> State:
+    """State of a failed request; some clients drop the outer shell of the error."""
     inner = dig(error, "error") if isinstance(dig(error, "error"), dict) else error
     kind = dig(inner, "type")
-    if isinstance(kind, str) and kind in FAILURES:
-        return FAILURES[kind]
-    named = error_reason(json.dumps(inner, default=str), "unknown")
-    return "invalid_request" if named == "context" else named
+    message = json.dumps(inner, default=str)
+    found = failed(message, "unknown")
+    if found.status == "refused":
+        return found  # a filter's block has the type of an invalid request
+    found = told("anthropic", "result.error.type", kind, message) or found
+    return State("error", "invalid_request") if found.reason == "context" else found
 
 
 def _text(content: Any) -> str | None:
     """Text of a message without its thinking; a tool call is its own text where there is no other."""
     if isinstance(content, str):
         return content if content.strip() else None
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    blocks = content if isinstance(content, list) else []
+    for block in blocks:
+        expect(block, "content", {"type": str, "text": str})
     spoken = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     text = "".join(spoken)
     if text.strip():

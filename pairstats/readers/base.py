@@ -16,6 +16,8 @@ from typing import IO, Any, Protocol
 import zstandard
 
 from pairstats.errors import ReadError
+from pairstats.readers.place import Place
+from pairstats.readers.zstd import Frames
 
 DAMAGED = (EOFError, OSError, zlib.error, zstandard.ZstdError)
 """What a truncated or corrupted compressed file raises."""
@@ -50,6 +52,15 @@ class Record:
         What a dotted path of the user looks into.
     identity : str
         Response id, or a digest of the content: equal identities are one reply, logged twice.
+    place : Place or None
+        Where the item is named by its place: records of one place must be of one question.
+    when : float or None
+        When the request was sent or answered, in seconds since 1970, where the platform says so: of failures in
+        several files the last one counts.
+    tried : tuple of str
+        Digests of the failures behind the record that the platform keeps with it, its own last if it is one.
+    note : str
+        What the ledger must say of the file because of this record; it is said once.
     """
 
     source: str
@@ -57,6 +68,10 @@ class Record:
     scores: Mapping[str, float | None] = field(default_factory=dict)
     raw: Mapping[str, Any] = field(default_factory=dict)
     identity: str = ""
+    place: Place | None = None
+    when: float | None = None
+    tried: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +93,12 @@ class Recognized:
     """What the ledger must say of the file as a whole: a run that was cancelled, a log cut short."""
     primary: str = ""
     """Score by which the platform itself judges a record, where a file holds several and none is named."""
+    guess: str = ""
+    """What the ledger must say of the models of a wide table, unless the user has named their columns."""
+
+    def notes(self, models_named: bool) -> list[str]:
+        """What the ledger says of the file."""
+        return [note for note in (self.note, self.companion, "" if models_named else self.guess) if note]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +138,9 @@ class ReadOptions:
         Yield a `LeftOut` for a broken record instead of raising.
     models : tuple of str
         Columns of a wide table that each hold one model, where the table alone doesn't say so for certain.
+    apart : tuple of mapping
+        What the user maps to columns that tell records apart: two lines that differ in it are no attempts of one
+        request.
     """
 
     score: str | None = None
@@ -124,6 +148,7 @@ class ReadOptions:
     rescored: bool = False
     keep_going: bool = False
     models: tuple[str, ...] = ()
+    apart: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,8 +184,7 @@ class RunFile:
             return gzip.GzipFile(self.path)  # type: ignore[return-value]
         stream = self.path.open("rb")
         if self.packed == "zstandard":
-            reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-            return io.BufferedReader(reader)
+            return io.BufferedReader(Frames(stream), CHUNK)
         return stream
 
     def open_seekable(self) -> IO[bytes]:

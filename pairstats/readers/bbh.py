@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
 from pairstats.readers.documents import open_object
+from pairstats.readers.each import expect
 from pairstats.readers.rowlog import RowLog, keys
 from pairstats.readers.sheets import Row
 
@@ -23,7 +24,8 @@ def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Row | Left
 
 
 def _prepared(row: Row) -> Row:
-    prompt = str(row.get("input"))
+    expect(row, "output", {"input": str, "target": str})
+    prompt = row["input"]
     question = prompt.rsplit("\nQ: ", 1)[-1].rsplit("\nA:", 1)[0]
     return {**row, "question": question}
 

@@ -10,28 +10,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import as_text
+from pairstats.readers.each import UNFORESEEN, id_of, made
 from pairstats.readers.jsonlines import first_objects, objects, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import present
+from pairstats.readers.states import broken, words
 from pairstats.schema import ANSWERED
+
+Json = dict[str, Any]
 
 NAME = re.compile(
     r"^(?:(?P<version>BFCL_v\d+)_|gorilla_openfunctions_v1_test_)?(?P<category>.+)_result\.json$"
 )
 TOTALS = frozenset({"accuracy", "correct_count", "total_count"})
 COUNTS = {"input_tokens": "input_token_count", "output_tokens": "output_token_count"}
-ERRORS: tuple[tuple[str, tuple[str, str]], ...] = (
-    ("inference_error", ("error", "inference_error")),
-    ("force_terminated", ("truncated", "force_terminated")),
-    ("decoder", ("unparsed", "decoder")),
-)
-"""What a failure's ``error_type`` holds, and what became of the call; others are wrong answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +62,50 @@ class BfclReader:
             source = f"{file.shown}:{number}"
             if isinstance(line, LeftOut):
                 yield line
-                continue
-            failure = None if failures is None else failures.get(_item(line), {})
-            status, reason = _state(line, failure)
-            fields = {
-                **common, "item": _item(line), "status": status, "reason": reason,
-                "response": as_text(line.get("result")) or None,
-                "latency_s": _total(line.get("latency")),
-                **{name: whole(_total(line.get(key))) for name, key in COUNTS.items()},
-            }  # fmt: skip
-            scores = {} if failure is None else {"correct": None if status == "error" else float(not failure)}
-            raw = line if not failure else {**line, "failure": failure}
-            yield Record(source, present(fields), scores, raw, digest(file.content_sha256, line))
+            else:
+                make = partial(_record, file, source, line, failures, common)
+                yield made(source, "a result", options.keep_going, make)
 
 
 READER = BfclReader()
 
 
-def _item(line: dict[str, Any]) -> str:
-    return str(line["id"] if "id" in line else line["idx"])
+def _record(
+    file: RunFile, source: str, line: Json, failures: dict[str, Json] | None, common: dict[str, str | None]
+) -> Record:
+    item = _item(line)
+    failure = None if failures is None else failures.get(item, {})
+    status, reason = _state(line, failure)
+    fields = {
+        **common, "item": item, "status": status, "reason": reason,
+        "response": as_text(line["result"]) or None,
+        "latency_s": _total(line.get("latency")),
+        **{name: whole(_total(line.get(key))) for name, key in COUNTS.items()},
+    }  # fmt: skip
+    scores = {} if failure is None else {"correct": None if status == "error" else float(not failure)}
+    raw = line if not failure else {**line, "failure": failure}
+    return Record(source, present(fields), scores, raw, digest(file.content_sha256, line))
 
 
-def _state(line: dict[str, Any], failure: dict[str, Any] | None) -> tuple[str, str | None]:
+def _item(line: Json) -> str:
+    return id_of(line["id"] if "id" in line else line["idx"])
+
+
+def _readable_item(line: Json | LeftOut) -> str | None:
+    """Id of a result; None for one that is left out, which may be any failure that the score file names."""
+    try:
+        return None if isinstance(line, LeftOut) else _item(line)
+    except UNFORESEEN:
+        return None
+
+
+def _state(line: Json, failure: Json | None) -> tuple[str, str | None]:
     kind = str((failure or {}).get("error_type") or "")
-    told = next((state for word, state in ERRORS if word in kind), None)
-    if told:
-        return told
+    ended = next((state for word, state in words("bfcl", "part of error_type").items() if word in kind), None)
     if str(line.get("result")).startswith("Error during inference"):
-        return "error", "inference_error"
+        return broken("bfcl", str(line["result"]), "result")
+    if ended:
+        return ended
     return (ANSWERED, None) if line.get("result") not in (None, "", []) else ("empty", None)
 
 
@@ -121,7 +136,7 @@ def _score_file(file: RunFile) -> Path | None:
     return next((path for path in places if path != file.path and path.is_file()), None)
 
 
-def _failures(file: RunFile) -> dict[str, dict[str, Any]] | None:
+def _failures(file: RunFile) -> dict[str, Json] | None:
     """Failures by the result's id; None where there is no score file.
 
     Raises
@@ -133,13 +148,15 @@ def _failures(file: RunFile) -> dict[str, dict[str, Any]] | None:
     if path is None:
         return None
     lines = [line for _, line in objects(RunFile(path, path.name)) if isinstance(line, dict)]
-    results = [line for _, line in objects(file, keep_going=True) if isinstance(line, dict)]
-    failed = {_failed_id(line, results): line for line in lines[1:]}
+    results = [line for _, line in objects(file, keep_going=True)]
+    items = {item for line in results if (item := _readable_item(line)) is not None}
+    from_one = not any(isinstance(line, dict) and "id" in line for line in results)
+    failed = {_failed_id(line, from_one): line for line in lines[1:]}
     totals = lines[0] if lines else {}
     expected = (len(results), len(results) - len(failed))
     found = (totals.get("total_count"), totals.get("correct_count"))
-    unknown = failed.keys() - {_item(line) for line in results}
-    if found != expected or unknown:
+    unknown = failed.keys() - items
+    if found != expected or len(unknown) > sum(_readable_item(line) is None for line in results):
         why = f"names {listed(sorted(unknown))}, which are none" if unknown else (
             f"counts {found[1]} of {found[0]} correct where the files give {expected[1]} of {expected[0]}"
         )  # fmt: skip
@@ -150,9 +167,7 @@ def _failures(file: RunFile) -> dict[str, dict[str, Any]] | None:
     return failed
 
 
-def _failed_id(line: dict[str, Any], results: list[dict[str, Any]]) -> str:
+def _failed_id(line: Json, from_one: bool) -> str:
     """Id of the result that failed: a number counts from 1 where results have an ``idx`` from 0."""
     number = line.get("id")
-    if isinstance(number, int) and results and "id" not in results[0]:
-        return str(number - 1)
-    return str(number)
+    return str(number - 1 if isinstance(number, int) and from_one else number)

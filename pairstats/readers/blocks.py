@@ -11,20 +11,21 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import chain
 from typing import IO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.ipc
-import pyarrow.parquet as pq
 from zstandard import ZstdError
 
 from pairstats.errors import ReadError
+from pairstats.readers import arrow_files
 from pairstats.readers.base import LONGEST_LINE, RunFile
 from pairstats.readers.columns import Block, UnusualError, plain_types
-from pairstats.readers.json_columns import Lines, read_lines, rows_of
+from pairstats.readers.documents import open_document
+from pairstats.readers.json_columns import Lines, on_one_line, read_lines, rows_of
 from pairstats.readers.sheets import DELIMITERS, csv_header
 from pairstats.threads import ahead, cores
 
@@ -90,10 +91,32 @@ def _rest_of_line(stream: IO[bytes]) -> bytes:
 
 
 def _json_blocks(file: RunFile, form: str) -> Iterator[Block]:
-    number, as_text = 1 + file.lines_before, frozenset[str]()
-    chunks = _chunks(file)
+    first, chunks = 1 + file.lines_before, _chunks(file)
     start = next(chunks, b"")
-    chunks = chain([start.removeprefix(_MARK) if number == 1 else start], chunks)
+    chunks = chain([start.removeprefix(_MARK) if first == 1 else start], chunks)
+    return _line_blocks(file.shown, chunks, first)
+
+
+def _array_blocks(file: RunFile, form: str) -> Iterator[Block]:
+    return _line_blocks(file.shown, _lines_of_array(file), 1)
+
+
+def _lines_of_array(file: RunFile) -> Iterator[bytes]:
+    """Yield the elements of an array as lines, about as many bytes of them at a time as of other files."""
+    lines: list[bytes] = []
+    size = 0
+    for element in open_document(file, ()).elements(()):
+        lines.append(on_one_line(element.text))
+        size += len(element.text)
+        if size > BLOCK_BYTES:
+            yield b"\n".join([*lines, b""])
+            lines, size = [], 0
+    if lines:
+        yield b"\n".join([*lines, b""])
+
+
+def _line_blocks(shown: str, chunks: Iterator[bytes], number: int) -> Iterator[Block]:
+    as_text = frozenset[str]()
     waiting: deque[Future[Lines]] = deque()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while (text := next(chunks, b"")) or waiting:
@@ -102,7 +125,7 @@ def _json_blocks(file: RunFile, form: str) -> Iterator[Block]:
             if not text or len(waiting) > AT_ONCE:
                 lines = waiting.popleft().result()
                 as_text |= lines.as_text
-                yield _json_block(file.shown, lines, number)
+                yield _json_block(shown, lines, number)
                 number += lines.newlines
 
 
@@ -179,21 +202,20 @@ def _check_quotes(codes: np.ndarray, quotes: np.ndarray, delimiter: int) -> None
 def _arrow_blocks(file: RunFile, form: str) -> Iterator[Block]:
     with file.open() as stream:
         first = 1
-        if form == "parquet":
-            batches = pq.ParquetFile(pa.PythonFile(stream)).iter_batches(batch_size=BLOCK_ROWS)
-        else:
-            arrow = pa.ipc.open_file(pa.PythonFile(stream))
-            batches = map(arrow.get_batch, range(arrow.num_record_batches))
-        for batch in batches:
+        for batch in arrow_files.opened(partial(_from_start, stream), form, BLOCK_ROWS)[1]():
             table = plain_types(pa.Table.from_batches([batch]))
-            table.validate(full=True)
             if table.num_rows:
                 yield Block(tuple(table.column_names), table, np.arange(first, first + table.num_rows))
             first += table.num_rows
 
 
+def _from_start(stream: IO[bytes]) -> pa.PythonFile:
+    stream.seek(0)
+    return pa.PythonFile(stream, mode="r")  # gzip tells its mode as a number
+
+
 _KINDS: Mapping[str, Callable[[RunFile, str], Iterator[Block]]] = {
-    "jsonl": _json_blocks, "parquet": _arrow_blocks, "arrow": _arrow_blocks,
+    "jsonl": _json_blocks, "json array": _array_blocks, **dict.fromkeys(arrow_files.FORMS.values(), _arrow_blocks),
     **dict.fromkeys(DELIMITERS.values(), _csv_blocks),
 }  # fmt: skip
 FORMS = frozenset(_KINDS)

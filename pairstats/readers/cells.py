@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairstats.readers import tables
 from pairstats.readers.columns import EXACT, UnusualError, by_word
 from pairstats.readers.drafts import Tally, as_text
+from pairstats.readers.jsonlines import real_of
 from pairstats.readers.pairing import WORDS
 
 Column: TypeAlias = pa.ChunkedArray
@@ -76,7 +76,7 @@ def number_of(cells: Column, of_text: Callable[[Any], float | None]) -> Column:
 def whole_of(cells: Column) -> Column:
     """Column as whole numbers, all of them exact as floats too."""
     if not pa.types.is_int64(cells.type):
-        cells = number_of(cells, tables.real_of)
+        cells = number_of(cells, real_of)
     if cells.null_count < len(cells):
         if pa.types.is_int64(cells.type):
             found = pc.min_max(cells).as_py()

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pairstats import schema
+from pairstats.arguments import checked
 from pairstats.errors import PairstatsError, listed
 from pairstats.readers import pairing
 from pairstats.readers.base import Reader, ReadOptions
@@ -36,8 +37,11 @@ _MAPPED = (
     "gold", "answer", "outcome", "confidence", "options",
 )  # fmt: skip
 """Words of `read_runs` that say which raw field is a column."""
+_APART = (*schema.KEY, "split", "category")
+"""Columns that tell one record from another, whatever the reply."""
 
 
+@checked
 def read_runs(
     paths: Paths,
     *,
@@ -65,7 +69,7 @@ def read_runs(
     items: Any = None,
     item_key: str | None = None,
     planned: bool = False,
-    exclude: Sequence[str] = (),
+    exclude: Sequence[str] | str = (),
     set: Mapping[str, Any] | None = None,
     extra: Mapping[str, Path] | None = None,
     reader: str | Reader | None = None,
@@ -108,14 +112,17 @@ def read_runs(
     options : mapping, optional
         Option map of an item, label to text, for `answers`.
     items : path or frame, optional
-        Item table (CSV, JSON, JSON Lines, Parquet, or any frame), joined on the item id.
+        Item table (CSV, JSON, JSON Lines, Parquet, or any frame), joined on the item id, or on the item id and
+        the variant (or other columns of the key), where it has a row for each. A record whose item it does not
+        have is an error.
     item_key : str, optional
         Its id column; by default the one that holds the records' items.
     planned : bool, default False
         Whether items of the table without a record in a (study, run, platform, model, condition, repeat)
         become rows with status ``absent``.
     exclude : sequence of str
-        Patterns (``"zzz*"``) of items to leave out; they are counted.
+        Patterns (``"zzz*"``) of items to leave out; they are counted. ``"COLUMN=PATTERN"``, such as
+        ``"revised=yes"``, means items by a column of the item table, in which a blank cell is an empty text.
     set : dict, optional
         Constants, ``{"condition": "direct"}``.
     extra : dict of str to mapping, optional
@@ -125,7 +132,8 @@ def read_runs(
     models : sequence of str
         Columns of a wide table that hold one model each, where they cannot be told.
     keep_going : bool, default False
-        Leave out and count broken records and files, and scores outside their range, instead of refusing.
+        Leave out and count broken records and files, scores outside their range, and the records that lack a
+        column of the key, unless most do, instead of refusing.
     progress : bool, optional
         Whether to show progress on standard error; by default at a terminal, after a second.
     workers : int, optional
@@ -147,8 +155,9 @@ def read_runs(
 
     Notes
     -----
-    A reply that was logged twice (equal response id, or equal file) is merged and counted. Other replies with
-    equal keys are refused: a rerun is a second run, not a copy. Every file obeys
+    A reply that was logged twice (equal response id, or equal file) is merged and counted. A request that failed
+    and was sent again in another file is one row with its ``attempts``. Other replies with equal keys are
+    refused: a rerun is a second run, not a copy. Every file obeys
     ``records = rows + left_out + merged``.
 
     Examples
@@ -201,9 +210,10 @@ def asked(paths: Paths, words: Mapping[str, Any]) -> tuple[list[Given], Reading]
         raise PairstatsError("`options` are used by `answers` only, but `answers` was not given.")
     if say.planned and say.items is None:
         raise PairstatsError("`planned` needs the item table that holds the plan, but `items` was not given.")
+    apart = tuple(path for name, path in columns.items() if name in _APART)
     options = ReadOptions(
         score=say.score, filter=say.filter, rescored=say.answers is not None, keep_going=say.keep_going,
-        models=(say.models,) if isinstance(say.models, str) else tuple(say.models),
+        models=(say.models,) if isinstance(say.models, str) else tuple(say.models), apart=apart,
     )  # fmt: skip
     exclude = (say.exclude,) if isinstance(say.exclude, str) else tuple(say.exclude)
     reading = Reading(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +94,9 @@ def plain_types(table: pa.Table) -> pa.Table:
         kind = _plain_type(field.type)
         if kind is not None and kind != field.type:
             table = table.set_column(place, field.name, table.column(place).cast(kind))
+        elif pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+            with suppress(pa.ArrowInvalid):  # what is no UTF-8 is no text
+                table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
     return table
 
 
@@ -103,4 +107,4 @@ def _plain_type(kind: pa.DataType) -> pa.DataType | None:
         return pa.string()
     if pa.types.is_integer(kind):
         return pa.int64()
-    return pa.float64() if pa.types.is_floating(kind) else None
+    return pa.float64() if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else None

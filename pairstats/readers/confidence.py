@@ -23,6 +23,7 @@ def scale_confidence(drafts: Sequence[Draft], scale: Scale, tallies: Sequence[Ta
     """Bring stated confidences to [0, 1]; what is no probability then is null, and counted.
 
     A file that holds numbers between 0 and 1 and numbers above 1 under one scale is noted: no scale fits both.
+    So is one that holds the scale itself beside numbers beyond it: 1 among percentages is not certainty.
 
     Parameters
     ----------
@@ -47,7 +48,9 @@ def scale_confidence(drafts: Sequence[Draft], scale: Scale, tallies: Sequence[Ta
         except (TypeError, ValueError):
             value = math.nan
         if not percent:
-            tallies[draft.file].count_stated(_scale_of(draft, scale), int(0 < value < 1), int(value > 1))
+            full = _scale_of(draft, scale)
+            counts = (0 < value < 1, value > 1, value == full, value > full)
+            tallies[draft.file].count_stated(full, *map(int, counts))
         value /= 100.0 if percent else _scale_of(draft, scale)
         probability = schema.within(value, (0.0, 1.0))
         tallies[draft.file].confidence_out_of_range += probability is None
@@ -99,8 +102,11 @@ def scaled(values: Column, percent: Column | None, models: Column, scale: Scale,
     bare = values if percent is None else pc.if_else(percent, pa.scalar(None, pa.float64()), values)
     for each in pc.unique(scales.filter(pc.is_valid(bare))).to_pylist() if by_model else [scales]:
         here = bare.filter(pc.equal(scales, each)) if by_model else bare
-        small = pc.sum(pc.and_(pc.greater(here, 0.0), pc.less(here, 1.0))).as_py() or 0
-        tally.count_stated(each, small, pc.sum(pc.greater(here, 1.0)).as_py() or 0)
+        stated = (
+            pc.and_(pc.greater(here, 0.0), pc.less(here, 1.0)), pc.greater(here, 1.0), pc.equal(here, each),
+            pc.greater(here, each),
+        )  # fmt: skip
+        tally.count_stated(each, *(pc.sum(mask).as_py() or 0 for mask in stated))
     values = pc.divide(values, scales if percent is None else pc.if_else(percent, 100.0, scales))
     low, high = -schema.TOLERANCE, 1.0 + schema.TOLERANCE
     inside = pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high))

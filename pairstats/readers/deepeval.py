@@ -16,7 +16,7 @@ from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.documents import open_object
 from pairstats.readers.drafts import MISSING, as_text
-from pairstats.readers.each import made
+from pairstats.readers.each import expect, id_of, made
 from pairstats.readers.jsonlines import dig, real
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import Scores, content_id, first, present, score_of, state
@@ -66,7 +66,10 @@ class DeepEvalReader:
                 elif options.keep_going:
                     yield LeftOut(source, "not an object")
                 else:
-                    raise ReadError(f"{source} must be a test case, but is {str(case)[:60]!r}.")
+                    raise ReadError(
+                        f"{source} must be a test case, but is {str(case)[:60]!r}. Remove it, or pass "
+                        "keep_going=True to leave such cases out and count them."
+                    )
 
 
 READER = DeepEvalReader()
@@ -105,7 +108,8 @@ def _scores(case: dict[str, Any]) -> tuple[Scores, str]:
     scores: Scores = {}
     failure = ""
     for metric in first(case, METRICS) or []:
+        expect(metric, "metric", {"name": str})
         failed = metric.get("error")
-        scores[str(metric.get("name"))] = None if failed else score_of(metric.get("score"))
+        scores[id_of(metric.get("name"), "metric")] = None if failed else score_of(metric.get("score"))
         failure = str(failed) if failed else failure
     return scores, failure

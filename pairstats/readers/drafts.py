@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pairstats import invariants, schema
 from pairstats.errors import ReadError
 from pairstats.readers.base import RunFile
+from pairstats.readers.place import Place
 from pairstats.records.notes import TWO_SCALES, plain
 from pairstats.records.table import LEDGER_COLUMNS, no_left_out
 from pairstats.spelling import of_number
@@ -26,6 +27,27 @@ FEW = 2
 """Confidences on a second scale below which they are taken for slips."""
 MOST_REASONS = 8
 """Reasons that a line of the ledger names; the account of the records left out has all."""
+
+
+class Word(float):
+    """A score that a word says, such as ``yes`` in a cell; the word is kept, so that the ledger tells it.
+
+    Examples
+    --------
+    >>> Word(1.0, "yes") + 1, Word(1.0, "yes").word
+    (2.0, 'yes')
+    """
+
+    word: str
+
+    def __new__(cls, value: float, word: str) -> Word:
+        """Keep a word with its value."""
+        made = super().__new__(cls, value)
+        made.word = word
+        return made
+
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        return float(self), self.word
 
 
 class Missing(Enum):
@@ -52,6 +74,11 @@ class Draft:
     scores : dict of str to float or None
     found : dict
         What each path that a mapping needs gave in the raw record; paths that are not there are left out.
+    place : Place or None
+        As in `Record`, while the item is the platform's own.
+    when : float or None
+    tried : tuple of str
+        As in `Record`.
     """
 
     file: int
@@ -60,6 +87,9 @@ class Draft:
     fields: dict[str, Any]
     scores: dict[str, Any]
     found: dict[str, Any]
+    place: Place | None = None
+    when: float | None = None
+    tried: tuple[str, ...] = ()
 
     @property
     def ran(self) -> bool:
@@ -88,7 +118,9 @@ class Tally:
     renamed: dict[str, str] = field(default_factory=dict)
     """Models that the file names, and what the user calls them."""
     stated: dict[float, list[int]] = field(default_factory=dict)
-    """By declared scale, how many confidences were stated between 0 and 1, and how many above 1."""
+    """By declared scale, how many confidences were stated between 0 and 1, above 1, at the scale, and beyond it."""
+    words: dict[str, float] = field(default_factory=dict)
+    """Words that were read as scores."""
     paths: list[str] = field(default_factory=list)
     """Dotted paths of the file's first record, for error messages."""
 
@@ -102,27 +134,36 @@ class Tally:
             self.content = file.content_sha256 if file is not None and file.packed else self.sha256
         return self.content
 
-    def count_stated(self, scale: float, small: int, large: int) -> None:
+    def count_stated(self, scale: float, *counts: int) -> None:
         """Count confidences as they were stated."""
-        counts = self.stated.setdefault(scale, [0, 0])
-        counts[0] += small
-        counts[1] += large
+        before = self.stated.get(scale, [0] * len(counts))
+        self.stated[scale] = [old + new for old, new in zip(before, counts, strict=True)]
 
     @property
     def told(self) -> list[str]:
-        """Notes, and whether confidences were stated on two scales under one."""
+        """Notes, words read as scores, and whether confidences were stated on two scales under one."""
         called = [
             f"its own name of the model, {own!r}, gave way to {new!r}" for own, new in self.renamed.items()
         ]
+        read = ", ".join(f"{word!r} as {value:g}" for word, value in sorted(self.words.items()))
+        words = [f"scores that are words: {read}"] if read else []
+        scales = (_two_scales(scale, *counts) for scale, counts in self.stated.items())
+        return [*self.notes, *called, *words, *filter(None, scales)]
+
+
+def _two_scales(scale: float, small: int, large: int, full: int, beyond: int) -> str:
+    """Note on confidences that cannot all be meant on the declared scale; empty where they can.
+
+    Where most others lie beyond it, one just at the scale may be certainty, or 1 of 100; a few are slips.
+    """
+    if min(small, large) >= FEW:
+        return f"{TWO_SCALES}: {small} stated between 0 and 1, {large} above 1"
+    if full and beyond >= FEW and 2 * beyond > large:
         return (
-            self.notes
-            + called
-            + [
-                f"{TWO_SCALES}: {small} stated between 0 and 1, {large} above 1"
-                for small, large in self.stated.values()
-                if min(small, large) >= FEW
-            ]
+            f"{TWO_SCALES}: {full} stated as {scale:g} and read as certainty, {beyond} beyond it and out of range "
+            "(confidence_scale=)"
         )
+    return ""
 
 
 def leave_out(drafts: Iterable[tuple[Draft, str | None]], tallies: list[Tally]) -> list[Draft]:

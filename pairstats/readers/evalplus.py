@@ -7,10 +7,12 @@ is the data set's version, so it is part of the study: results of two versions a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
+from pairstats.readers.each import expect, made
 from pairstats.readers.outline import document
 from pairstats.readers.rowlog import RowLog, Scores, keys
 from pairstats.readers.sheets import Row
@@ -23,14 +25,22 @@ def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Row | Left
     whole = document(file)
     version = str(whole.get("hash") or "")[:12]
     for task, found in whole["eval"].items():
-        for repeat, solution in enumerate(found if isinstance(found, list) else _legacy(found)):
+        solutions = made(f"{file.shown}:{task}", "a task", options.keep_going, partial(_solutions, found))
+        if isinstance(solutions, LeftOut):
+            yield task, solutions
+            continue
+        for repeat, solution in enumerate(solutions):
             study = " ".join(filter(None, (task.split("/")[0], version)))
-            yield f"{task}.{repeat}", {**solution, "task_id": task, "repeat": repeat, "study": study}
+            place = {"task_id": task, "repeat": repeat, "study": study}
+            yield f"{task}.{repeat}", {**solution, **place} if isinstance(solution, dict) else solution
 
 
-def _legacy(found: dict[str, Any]) -> list[Row]:
-    """Solutions of the older layout: lists ``base`` and ``plus`` of a status with its details."""
-    base, plus = found.get("base") or [], found.get("plus") or []
+def _solutions(found: Any) -> list[Any]:
+    """Solutions of a task; in the older layout lists ``base`` and ``plus`` of a status with its details."""
+    if isinstance(found, list) and found:
+        return found
+    expect(found, "task", {"base": list, "plus": list})
+    base, plus = found["base"], found.get("plus") or []
     return [
         {"base_status": one[0] if one else None, "plus_status": more[0] if more else None}
         for one, more in zip_longest(base, plus)
@@ -38,6 +48,7 @@ def _legacy(found: dict[str, Any]) -> list[Row]:
 
 
 def _scores(row: Row) -> Scores:
+    expect(row, "solution", {"base_status": str, "plus_status": str})
     base, plus = row.get("base_status"), row.get("plus_status")
     scores: Scores = {"base": None if base is None else float(base in PASSED)}
     if plus is not None:

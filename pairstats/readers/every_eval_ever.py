@@ -10,25 +10,30 @@ Source: evaleval/every_eval_ever, ``schemas/instance_level_eval.schema.json`` an
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import UnionType
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.companions import beside, refuse_broken
 from pairstats.readers.cut import suspected
 from pairstats.readers.drafts import as_text
-from pairstats.readers.each import made
-from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real, whole
+from pairstats.readers.each import expect, id_of, made
+from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.prompts import identified
-from pairstats.readers.reasons import error_reason
 from pairstats.readers.rowlog import Scores, first, present, score_of
+from pairstats.readers.same_data import Scored, same_data
+from pairstats.readers.states import STOP, broken, cut, told
 from pairstats.schema import ANSWERED
 
+WHAT = "a line of the schema"
 LINE = frozenset({"schema_version", "evaluation_id", "sample_id", "evaluation"})
 AGGREGATE = frozenset({"schema_version", "evaluation_id"})
 """Keys that lines and aggregates share."""
@@ -42,9 +47,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 UNSCORED = OWN + "unscored"
 """Mark of a score that is not there, since the schema wants a number on every line."""
-OWN_AMOUNTS = ("confidence", "cost_usd")
-OWN_COUNTS = ("repeat", "input_tokens", "output_tokens")
-STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "model_length": "context"}
+AS_JSON = OWN + "as_json"
+"""Names of the further columns whose text is JSON: metadata hold texts only."""
+_KINDS: dict[str, type | UnionType] = {
+    "evaluation_result_id": str, "evaluation_name": str, "model_id": str, "sample_hash": str, "metadata": dict,
+    "output": dict, "input": dict, "messages": list, "answer_attribution": list, "token_usage": dict,
+    "performance": dict,
+}  # fmt: skip
+"""Kinds of the values of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,9 @@ class Aggregate:
 
     datasets: dict[str, str]
     note: str
+    broken: str
+    shared: Mapping[str, str] = field(default_factory=dict)
+    """Data set of the evaluations that are metrics of one, by their names."""
 
 
 @dataclass(slots=True)
@@ -82,6 +95,8 @@ class EveryEvalEverReader:
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a sample, and a line left out for each further score of it."""
         aggregate = _aggregate(file)
+        refuse_broken(aggregate.broken, options.keep_going)
+        aggregate = replace(aggregate, shared=_shared(file, aggregate))
         groups = _groups(file, aggregate, options)
         for number, line, name in _numbered(file, aggregate, options.keep_going):
             source = f"{file.shown}:{number}"
@@ -96,7 +111,7 @@ class EveryEvalEverReader:
                 yield LeftOut(source, "not a line of the schema")
             elif groups[name].line == number:
                 make = partial(_record, file, source, line, groups[name].scores, aggregate)
-                yield made(source, "a line of the schema", options.keep_going, make)
+                yield made(source, WHAT, options.keep_going, make)
             else:
                 yield LeftOut(source, f"a further score of a sample that is a row: {_result(line)}")
 
@@ -105,14 +120,9 @@ READER = EveryEvalEverReader()
 
 
 def _aggregate(file: RunFile) -> Aggregate:
-    """Read the aggregate beside a samples file, where it is there and whole."""
+    """Read the aggregate beside a samples file, where it is there."""
     path = file.path.with_name(re.sub(r"_samples\.jsonl(\.gz|\.zst)?$", ".json", file.path.name))
-    about: Any = None
-    if path != file.path and path.is_file():
-        try:
-            about = parse(path.read_bytes(), path.name)
-        except ReadError:
-            about = None
+    about, broken = beside(path) if path != file.path else (None, "")
     results = [each for each in dig(about, "evaluation_results") or [] if isinstance(each, dict)]
     datasets = {
         str(each.get("evaluation_result_id") or each.get("evaluation_name")): dig(
@@ -128,7 +138,9 @@ def _aggregate(file: RunFile) -> Aggregate:
     notes = [f"lower is better: {', '.join(lower)}"] if lower else []
     if dig(about, "eval_library", "name") == "inspect":
         notes.append("converted from Inspect: scores may be reduced over epochs, and 0 where a sample failed")
-    return Aggregate({name: str(set_) for name, set_ in datasets.items() if set_}, "; ".join(notes))
+    if broken:
+        notes.append(f"read without the aggregate beside it: {broken}")
+    return Aggregate({name: str(set_) for name, set_ in datasets.items() if set_}, "; ".join(notes), broken)
 
 
 def _result(line: dict[str, Any]) -> str:
@@ -142,17 +154,47 @@ def _study(line: dict[str, Any], aggregate: Aggregate) -> str:
         return str(own)
     named = str(line.get("evaluation_name"))
     chosen = dig(line, "metadata", "filter")
-    return aggregate.datasets.get(_result(line)) or (named.removesuffix(f"/{chosen}") if chosen else named)
+    study = aggregate.datasets.get(_result(line)) or (named.removesuffix(f"/{chosen}") if chosen else named)
+    return aggregate.shared.get(study, study)
+
+
+def _shared(file: RunFile, aggregate: Aggregate) -> dict[str, str]:
+    """Find the evaluations that are metrics of one data set, where the file has several."""
+    lines = (line for _, line in objects(file, keep_going=True))
+    studies = {_study(line, aggregate) for line in lines if isinstance(line, dict) and line.keys() >= LINE}
+    return same_data(_scored(file, aggregate)) if len(studies) > 1 else {}
+
+
+def _scored(file: RunFile, aggregate: Aggregate) -> Iterator[Scored]:
+    """Lines by what they are about, to tell metrics from data sets."""
+    for number, line in objects(file, keep_going=True):
+        if isinstance(line, dict) and line.keys() >= LINE:
+            told = made(f"{file.shown}:{number}", WHAT, True, partial(_told, line, aggregate))
+            if not isinstance(told, LeftOut):
+                place, content = _parts(line), [line.get(name) for name in ("input", "output", "messages")]
+                yield Scored(_study(line, aggregate), hash(digest(place)), hash(digest(content)), _data(line))
+
+
+def _data(line: dict[str, Any]) -> str:
+    """Name at the beginning of an evaluation's id, ``<name>/<model>/<time>``."""
+    run, model = str(line["evaluation_id"]), str(line.get("model_id"))
+    ends = [place for name in (model, model.replace("/", "_")) if (place := run.find(f"/{name}/")) > 0]
+    return run[: ends[0]] if ends else run.partition("/")[0]
 
 
 def _key(line: dict[str, Any], aggregate: Aggregate) -> str:
     """Name the reply that a line is about; lines with one name must be about different metrics."""
+    return digest(*_parts(line), _study(line, aggregate))
+
+
+def _parts(line: dict[str, Any]) -> list[Any]:
+    """What names a reply, besides its data set."""
     metadata = line.get("metadata")
     own = {k: v for k, v in metadata.items() if k.startswith(OWN)} if isinstance(metadata, dict) else {}
     own.pop(UNSCORED, None)
     epoch = dig(metadata, "epoch")
-    parts = (line.get("evaluation_id"), line.get("model_id"), line["sample_id"], line.get("sample_hash"))
-    return digest(*parts, _study(line, aggregate), epoch, sorted(own.items()))
+    names = [line.get(name) for name in ("evaluation_id", "model_id", "sample_id", "sample_hash")]
+    return [*names, epoch, sorted(own.items())]
 
 
 def _numbered(file: RunFile, aggregate: Aggregate, keep_going: bool) -> Iterator[tuple[int, Any, str]]:
@@ -162,12 +204,23 @@ def _numbered(file: RunFile, aggregate: Aggregate, keep_going: bool) -> Iterator
     """
     times: Counter[tuple[str, str]] = Counter()
     for number, line in objects(file, keep_going=keep_going):
-        name = ""
-        if isinstance(line, dict) and line.keys() >= LINE:
-            key, result = _key(line, aggregate), _result(line)
-            name = f"{key}:{times[key, result]}"
-            times[key, result] += 1
-        yield number, line, name
+        if not (isinstance(line, dict) and line.keys() >= LINE):
+            yield number, line, ""
+            continue
+        told = made(f"{file.shown}:{number}", WHAT, keep_going, partial(_told, line, aggregate))
+        if isinstance(told, LeftOut):
+            yield number, told, ""
+        else:
+            times[told] += 1
+            yield number, line, f"{told[0]}:{times[told] - 1}"
+
+
+def _told(line: dict[str, Any], aggregate: Aggregate) -> tuple[str, str]:
+    """Reply and metric that a line is about."""
+    expect(line, "line", _KINDS)
+    id_of(line["evaluation_id"], "evaluation_id")
+    expect(line["evaluation"], "evaluation", {"score": bool | int | float | str})
+    return _key(line, aggregate), _result(line)
 
 
 def _groups(file: RunFile, aggregate: Aggregate, options: ReadOptions) -> dict[str, Group]:
@@ -191,30 +244,26 @@ def _record(file: RunFile, source: str, line: dict[str, Any], scores: Scores, ag
     fields |= {name: whole(fields[name]) for name in ("input_tokens", "output_tokens")}
     latency = real(dig(line, "performance", "latency_ms"))
     fields["latency_s"] = None if latency is None else latency / 1000
-    text = _reply(line)
-    status, reason = _state(line, text)
+    text, own = _reply(line), _own(line)
+    # A null that pairstats wrote is one: nothing is concluded from the rest of its line.
+    status, reason = (own["status"], None) if "status" in own else _state(line, text)
     fields |= {
-        "item": as_text(line["sample_id"]), "study": _study(line, aggregate), "response": text or None,
-        "gold": _gold(line), "answer": _answer(line) if status == ANSWERED else None,
+        "item": id_of(line["sample_id"], "sample_id"), "study": _study(line, aggregate),
+        "response": text if own else text or None,
+        "gold": _gold(line), "answer": _answer(line) if own or status == ANSWERED else None,
         "status": status, "reason": reason, "repeat": _repeat(line), **identified(dig(line, "input", "raw")),
-        **_own(line),
+        **own,
     }  # fmt: skip
     return Record(source, present(fields), dict(scores), line, digest(file.content_sha256, line))
 
 
 def _own(line: dict[str, Any]) -> dict[str, Any]:
-    """Columns that pairstats wrote into the metadata, which holds texts only."""
+    """Columns that pairstats wrote into the metadata."""
     metadata = line.get("metadata")
     own = metadata.items() if isinstance(metadata, dict) else ()
-    found: dict[str, Any] = {k.removeprefix(OWN): v for k, v in own if k.startswith(OWN) and k != UNSCORED}
-    return {name: _own_value(name, value) for name, value in found.items()}
-
-
-def _own_value(name: str, value: Any) -> Any:
-    if name not in (*OWN_COUNTS, *OWN_AMOUNTS):
-        return value
-    number = score_of(value)
-    return whole(number) if name in OWN_COUNTS else number
+    found = {k.removeprefix(OWN): v for k, v in own if k.startswith(OWN) and k not in (UNSCORED, AS_JSON)}
+    as_json = json.loads(dig(metadata, AS_JSON) or "[]")
+    return {name: json.loads(value) if name in as_json else value for name, value in found.items()}
 
 
 def _repeat(line: dict[str, Any]) -> int | None:
@@ -255,12 +304,8 @@ def _state(line: dict[str, Any], text: str | None) -> tuple[str, str | None]:
     """Status and reason; an error is one whatever score the line had to have."""
     error = line.get("error")
     if error:
-        reason = error_reason(str(error), "sample_error")
-        refused = reason == "content_filter" or re.search(r"\brefus", str(error), re.IGNORECASE)
-        return ("refused" if refused else "error"), reason
-    stop = str(dig(line, "metadata", "stop_reason") or "")
-    if stop == "content_filter":
-        return "refused", "content_filter"
-    if not (text or "").strip():
-        return ("truncated", STOPS[stop]) if stop in STOPS else ("empty", None)
-    return ANSWERED, "length" if stop in STOPS else None if stop else suspected(text)
+        return broken("every_eval_ever", str(error))
+    stop, filled = str(dig(line, "metadata", "stop_reason") or ""), bool((text or "").strip())
+    if ended := told("every_eval_ever", STOP, stop):
+        return cut(ended, filled)
+    return (ANSWERED, None if stop else suspected(text)) if filled else ("empty", None)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import RunFile
-from pairstats.readers.zipped import is_zip
+from pairstats.readers.zipped import is_zip, lists_all
 
 LARGEST = 1 << 29
 """Bytes of a workbook after unpacking."""
@@ -28,6 +28,8 @@ _BROKEN = (
     IndexError,
     AttributeError,
     SyntaxError,
+    EOFError,
+    RuntimeError,
 )
 
 Numbered = Iterator[tuple[int, dict[str, Any]]]
@@ -89,10 +91,17 @@ def _sheets(file: RunFile) -> dict[str, list[tuple[int, tuple[Any, ...]]]]:
         ) from error
     content = file.read_bytes()
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with io.BytesIO(content) as stream, zipfile.ZipFile(stream) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > LARGEST:
-            raise ReadError(f"{file.shown} would unpack to more than {LARGEST >> 20} MiB. Save it as CSV.")
+            if unpacked > LARGEST:
+                raise ReadError(
+                    f"{file.shown} would unpack to more than {LARGEST >> 20} MiB. Save it as CSV."
+                )
+            # What openpyxl does not find by its name, or does not read to its end, it passes over.
+            if damaged := archive.testzip():
+                raise zipfile.BadZipFile(f"the checksum of {damaged} does not fit")
+            if not lists_all(archive, stream):
+                raise zipfile.BadZipFile("its directory does not list all of its parts")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and extensions that hold no data
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)

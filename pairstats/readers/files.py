@@ -20,6 +20,7 @@ from pairstats.readers import store
 from pairstats.readers.base import Declined, Reader, Recognized, RunFile
 from pairstats.readers.each import UNFORESEEN
 from pairstats.readers.remote import fetched, is_address
+from pairstats.readers.sheets import form_of
 from pairstats.readers.unpacked import files_in
 
 MODULES: tuple[str, ...] = (
@@ -58,7 +59,7 @@ ENTRY_POINTS = "pairstats.readers"
 FEW = 3
 """Reasons against a file that are shown, besides that of plain tables."""
 LONGEST_REASON = 200
-TABLE_SUFFIX = re.compile(r"\.(csv|tsv|txt|jsonl|ndjson|parquet|arrow|feather|xlsx)(\.gz|\.zst)?$")
+TABLE_SUFFIX = re.compile(r"\.(csv|tsv|txt|jsonl|ndjson|parquet|arrows?|feather|xlsx)(\.gz|\.zst)?$")
 """Names of files that are tables, whose fault the reader of plain tables knows best."""
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Mapping[str, Any]
@@ -294,6 +295,8 @@ def recognize(given: Given, forced: str | Reader | None, table: str = "") -> tup
     for reader in asked:
         if table and reader.name == TABLES:
             return reader, Recognized(table)
+        if forced == TABLES and (form := form_of(given.file)):
+            return reader, Recognized(form)  # the user says that it is one, and which column is what
         with unforeseen(f"{given.file.shown} must be told apart by the reader {reader.name}"):
             answer = reader.recognize(given.file)
         if not isinstance(answer, Declined):

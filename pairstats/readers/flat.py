@@ -18,7 +18,7 @@ from pairstats.readers.parts import Part
 from pairstats.readers.reading import Reading
 from pairstats.readers.sheets import form_of
 
-WIDEST = 1000
+WIDEST = 10_000
 """Columns of a table that is read as columns."""
 
 

@@ -24,8 +24,9 @@ from pairstats.readers.cells import (
 )
 from pairstats.readers.columns import Block, UnusualError, by_word
 from pairstats.readers.confidence import scale_column
-from pairstats.readers.drafts import Tally
+from pairstats.readers.drafts import Tally, Word
 from pairstats.readers.files import Given
+from pairstats.readers.jsonlines import real_of
 from pairstats.readers.layout import Layout
 from pairstats.readers.mapping import OF_THE_ITEM, ORDER, Extract, Path, name_of
 from pairstats.readers.pairing import DEFAULTS, REQUIRED, fitting
@@ -33,6 +34,7 @@ from pairstats.readers.parts import Part
 from pairstats.readers.reading import Reading
 from pairstats.readers.replies import RESCORED, Format
 from pairstats.readers.reply_columns import option_maps, rescore_columns
+from pairstats.readers.row_states import states_of_columns
 from pairstats.readers.scoring import column_of
 
 Fields: TypeAlias = dict[str, Column]
@@ -46,8 +48,9 @@ class FlatBlock:
     ) -> None:  # fmt: skip
         self.given, self.reading, self.tally = given, reading, tally
         self.layout, self.block = layout, block
-        if "model" not in block.names and any(pa.types.is_struct(field.type) for field in block.table.schema):
-            raise UnusualError("objects that may be maps by model")
+        nested = any(_holds_objects(field.type) for field in block.table.schema)
+        if nested and not ("model" in block.names and {"item", "model"} <= layout.roles.keys()):
+            raise UnusualError("objects that may be maps by model, or of another platform")
         self.fields: Fields = {}
         self.scores = {name: self._score(column) for name, column in layout.scores.items()}
 
@@ -55,7 +58,7 @@ class FlatBlock:
         """Do what is done to every record, in the same order."""
         self._find_roles()
         least = self._least_repeat()
-        self.fields["status"] = self._status()
+        self._find_state()
         further = tables.further_of(names, [tables.Slot(None, self.layout.roles, self.layout.scores)])
         further = [name for name in further if name in self.block.names and self._keep(name)]
         if self.given.model is not None:
@@ -91,7 +94,8 @@ class FlatBlock:
         """Where columns outside the format are first met, as if records held what is not null only."""
         met = {name: (0, 1, place) for place, name in enumerate(fixed)}
         for place, name in enumerate(further):
-            first = pc.index(pc.is_valid(self.fields[name]), True).as_py()
+            own = self._raw(name)  # a constant or a mapping may have taken its place
+            first = -1 if own is None else pc.index(pc.is_valid(own), True).as_py()
             if first >= 0:
                 met[name] = min((first, 0, place), met.get(name, (first, 0, place)))
         return met
@@ -110,12 +114,12 @@ class FlatBlock:
         self.fields["source"] = pa.chunked_array([pc.binary_join_element_wise(shown, numbers, ":")])
         for role, name in self.layout.roles.items():
             cells = self._raw(name)
-            if cells is None or role == "status":
+            if cells is None or role in tables.TOLD_BY:
                 continue
             if role in tables.INTEGERS:
                 self.fields[role] = whole_of(cells)
             elif role in tables.REALS:
-                self.fields[role] = number_of(cells, tables.real_of)
+                self.fields[role] = number_of(cells, real_of)
             else:
                 self.fields[role] = cells if role == "confidence" else text_of(cells)
 
@@ -135,9 +139,36 @@ class FlatBlock:
             raise UnusualError("a score without end")
         return values
 
-    def _status(self) -> Column:
-        told = [self.fields[name] for name in ("answer", "response") if name in self.fields]
-        told += list(self.scores.values())
+    def _tell_words(self, name: str) -> None:
+        """Note the words that are read as scores."""
+        cells = self.block.find(self.layout.scores[name])
+        if cells is None or not pa.types.is_string(cells.type):
+            return
+        read = map(tables.score_or_none, pc.unique(cells).to_pylist())
+        self.tally.words |= {value.word: float(value) for value in read if isinstance(value, Word)}
+
+    def _find_state(self) -> None:
+        texts = [self.fields[name] for name in ("answer", "response") if name in self.fields]
+        error, code, stop = (self._raw(self.layout.roles.get(role, "")) for role in tables.TOLD_BY[1:])
+        if any(cells is not None and not is_plain(cells.type) for cells in (error, code, stop)):
+            raise UnusualError("an error that is no plain value")
+        status, why = states_of_columns((code, error), stop, texts, list(self.scores.values()))
+        found, words = self._whether_run([*texts, *self.scores.values()]), self._status_words()
+        if status is not None:
+            found = pc.coalesce(status, found)
+        self.fields["status"] = (
+            found if words is None else pc.coalesce(words, found) if words.null_count else words
+        )
+        if why is None:
+            return
+        if words is not None:
+            why = pc.if_else(pc.is_valid(words), pa.scalar(None, pa.string()), why)
+        known = self.fields.get("reason")
+        self.fields["reason"] = (
+            why if known is None else pc.if_else(pc.equal(known, ""), why, pc.coalesce(known, why))
+        )
+
+    def _whether_run(self, told: list[Column]) -> Column:
         says = self.layout.scores or {"answer", "response"} & self.layout.roles.keys()
         found = self._constant(schema.ANSWERED if told or not says else "absent")
         if told and pa.compute.min(pa.array([column.null_count for column in told])).as_py():
@@ -145,13 +176,16 @@ class FlatBlock:
             for column in told[1:]:
                 ran = pc.or_(ran, pc.is_valid(column))
             found = pc.if_else(ran, schema.ANSWERED, "absent")
+        return found
+
+    def _status_words(self) -> Column | None:
         cells = self._raw(self.layout.roles.get("status", ""))
         if cells is None:
-            return found
+            return None
         words = by_word(text_of(cells), tables.status_word, pa.string())
         if words.null_count != cells.null_count:
             raise UnusualError("a status that is no word of the format")
-        return pc.coalesce(words, found) if words.null_count else words
+        return words
 
     def _keep(self, name: str) -> bool:
         """Take a further column, where it holds plain values."""
@@ -239,8 +273,11 @@ class FlatBlock:
         return fits
 
     def _check_key(self) -> None:
+        blank = REQUIRED if self.reading.options.keep_going else ()
         for name in schema.KEY:
-            if self.fields[name].null_count:
+            if self.fields[name].null_count or (
+                name in blank and pc.any(pc.equal(self.fields[name], "")).as_py()
+            ):
                 raise UnusualError(f"a record without {name}")
 
     def _place_scores(self) -> list[str]:
@@ -249,6 +286,7 @@ class FlatBlock:
         some_missing, scored = pc.any(missing).as_py(), None
         further = []
         for name, column in self.scores.items():
+            self._tell_words(name)
             values = without_nan(self.tally, column)
             if some_missing:
                 there = pc.and_(missing, pc.is_valid(values))
@@ -282,6 +320,10 @@ class FlatBlock:
                 values = self.fields[name] = without_nan(self.tally, values)
             if name not in schema.NAMES and values.null_count == len(values):
                 self.fields[name] = pa.chunked_array([pa.nulls(len(values))])  # of no type of its own
+
+
+def _holds_objects(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(kind) or (pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)))
 
 
 def _leaves(values: Column, limits: tuple[float, float]) -> bool:

@@ -14,15 +14,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.documents import Document, open_document
-from pairstats.readers.each import made
+from pairstats.readers.each import each_made, expect, id_of, made
 from pairstats.readers.helm_entry import Entry, Json, fields_of, scores_of, variant_of
 from pairstats.readers.helm_index import Entries, Index, key_of
 from pairstats.readers.jsonlines import dig, parse
 from pairstats.readers.outline import outline
+from pairstats.readers.place import place_of
 from pairstats.readers.rowlog import present
 
 STATS = "per_instance_stats.json"
@@ -73,6 +75,7 @@ class HelmReader:
         """Yield one record an instance, perturbation and trial, from all files of the folder."""
         opened: dict[str, Document] = {}
         index = Index(_ORDER)
+        keyless: list[_Keyless] = []
         for name in _ORDER:
             part = file if name == _kind(file) else _beside(file, name)
             if part is None:
@@ -82,17 +85,12 @@ class HelmReader:
             for element in document.elements(_LIST[name]):
                 place = f"{document.file.shown}:{element.number}"
                 entry = parse(element.text, place)
-                if isinstance(entry, dict):
-                    key = made(place, WHAT, options.keep_going, partial(_key, name, entry))
-                    if isinstance(key, LeftOut):
-                        yield key
-                    else:
-                        index.add(name, key, element.start, len(element.text))
-                elif options.keep_going:
-                    yield LeftOut(place, "not an object")
+                key = made(place, WHAT, options.keep_going, partial(_key, name, entry))
+                if isinstance(key, LeftOut):
+                    keyless.append(_Keyless(name, key, _item(name, entry)))
                 else:
-                    raise ReadError(f"{place} must be an object, but is {str(entry)[:60]!r}.")
-        yield from _records(file, opened, index, options.keep_going)
+                    index.add(name, key, element.start, len(element.text))
+        yield from _records(file, opened, index, keyless, options.keep_going)
 
 
 READER = HelmReader()
@@ -158,30 +156,74 @@ def _check_list(name: str, document: Document) -> None:
         )
 
 
-def _key(name: str, entry: Json) -> str:
-    instance = entry.get("instance") if name == STATE else entry
-    perturbation = dig(instance, "perturbation") or {}
-    if not isinstance(perturbation, dict) or not isinstance(perturbation.get("name", ""), str):
-        raise TypeError(f"its perturbation is {str(perturbation)[:60]!r}")
-    return key_of(instance, "id" if name == STATE else "instance_id", entry.get("train_trial_index"))
+@dataclass(frozen=True, slots=True)
+class _Keyless:
+    """An entry that does not tell of which instance, perturbation and trial it is; of which instance, perhaps."""
+
+    name: str
+    left_out: LeftOut
+    item: str | None
+
+    def may_be(self, item: str, found: dict[str, list[Json]], most: int) -> bool:
+        """Whether it may be of an instance of which its file says less than `most`, what it says of any."""
+        return len(found[self.name]) < most and self.item in (None, item)
+
+
+def _instance(name: str, entry: Any) -> tuple[Any, str]:
+    """What names the instance in an entry of a file, and by which key."""
+    return (dig(entry, "instance"), "id") if name == STATE else (entry, "instance_id")
+
+
+def _item(name: str, entry: Any) -> str | None:
+    instance, key = _instance(name, entry)
+    try:
+        return id_of(dig(instance, key))
+    except TypeError:
+        return None
+
+
+def _key(name: str, entry: Any) -> str:
+    expect(entry, "entry", {"train_trial_index": int})
+    instance, key = _instance(name, entry)
+    expect(instance, "instance", {"perturbation": dict})
+    expect(instance.get("perturbation") or {}, "perturbation", {"name": str})
+    id_of(instance.get(key), key)
+    return key_of(instance, key, entry.get("train_trial_index") or 0)
 
 
 def _records(
-    file: RunFile, opened: dict[str, Document], index: Index, keep_going: bool
+    file: RunFile, opened: dict[str, Document], index: Index, keyless: list[_Keyless], keep_going: bool
 ) -> Iterator[Record | LeftOut]:
-    """Put together what the files say of each key, in a second pass through them."""
+    """Put together what the files say of each key, in a second pass through them.
+
+    An instance of which a file says less than of others may be the one that an entry without a key is of: it is
+    left out with it, since what is missing would make another record of it, and it counts once.
+    """
     spec, doubtful = _spec(file), index.several_settings()
     adapter = dig(opened[STATE].head, "adapter_spec") if STATE in opened else None
 
     def finished(name: str, entry: Json) -> Json:
         return {"adapter_spec": adapter, **entry} if name == STATE else entry
 
+    told: list[_Keyless] = []
+    most = {
+        each.name: max((len(group[each.name]) for group in index.groups()), default=0) for each in keyless
+    }
     with Entries(opened) as entries:
         for group in index.groups():
             found = entries.fetch(group, finished)
-            make = partial(_record, file, spec, doubtful, found)
-            records = made(f"{file.shown}:{_named(found)}", WHAT, keep_going, make)
-            yield from [records] if isinstance(records, LeftOut) else records
+            item = str(json.loads(_first_key(found))[0])
+            lost = [each for each in keyless if each.may_be(item, found, most[each.name])]
+            source = f"{file.shown}:{_named(found)}"
+            if lost:
+                counted = next((each for each in lost if each not in told), lost[0])
+                told.append(counted)
+                why = f"{counted.left_out.source}, which may be of it, {counted.left_out.reason}"
+                yield LeftOut(source, why)
+            else:
+                make = partial(_record, file, spec, doubtful, found)
+                yield from each_made(source, WHAT, keep_going, make)
+    yield from (each.left_out for each in keyless if each not in told)
 
 
 def _first_key(found: dict[str, list[Json]]) -> str:
@@ -202,8 +244,6 @@ def _record(
     entry = Entry(found[STATS], found[STATE], found[PREDICTIONS])
     setting = variant_of(perturbation, qualified=perturbation.get("name") in doubtful)
     source = f"{file.shown}:{item}" + "".join(f":{part}" for part in (setting, trial) if part)
-    if not isinstance(item, str | int) or isinstance(item, bool):
-        raise ReadError(f"{source} must name its instance by text, but has {item!r}.")
     twice = [name for name in (STATS, PREDICTIONS) if len(found[name]) > 1]
     if twice:
         raise ReadError(f"{source} must occur once in {twice[0]}, but occurs {len(found[twice[0]])} times.")
@@ -226,7 +266,10 @@ def _record(
         LeftOut(f"{source}:completion {number}", "further completion, which HELM does not score")
         for number in range(1, len(entry.replies()))
     ]
-    return [Record(source, present(fields), scores_of(entry), raw, identity), *further]
+    asked, presented = dig(entry.instance, "input"), f"{item} ({fields['variant']})"
+    told = "" if asked is None else digest(asked)
+    place = place_of("instance", presented, fields["study"], told, "instance.input.text")
+    return [Record(source, present(fields), scores_of(entry), raw, identity, place), *further]
 
 
 def _study(spec: Json) -> str | None:

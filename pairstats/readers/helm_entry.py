@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pairstats.readers.each import expect, id_of
 from pairstats.readers.jsonlines import dig, real, whole
 from pairstats.readers.prompts import identified
-from pairstats.readers.reasons import error_reason
+from pairstats.readers.states import STOP, broken, cut, told
 from pairstats.schema import ANSWERED
 
 Json = dict[str, Any]
@@ -51,6 +52,11 @@ class Entry:
         return self.states[0] if len(self.states) == 1 else {}
 
     @property
+    def instance(self) -> Any:
+        """What was asked, with its references; the same for every choice."""
+        return self.states[0].get("instance") if self.states else None
+
+    @property
     def prediction(self) -> Json:
         """Prediction as HELM's pages show it."""
         return self.predictions[0] if self.predictions else {}
@@ -69,10 +75,10 @@ class Entry:
     @cached_property
     def _named_means(self) -> list[tuple[str, float | None]]:
         named = [stat for entry in self.stats for stat in entry.get("stats") or []]
-        times = Counter(str(stat["name"]["name"]) for stat in named)
+        times = Counter(_name(stat) for stat in named)
         found = []
         for stat in named:
-            name, part = str(stat["name"]["name"]), dig(stat, "name", "sub_split")
+            name, part = _name(stat), dig(stat, "name", "sub_split")
             if dig(stat, "name", "perturbation", "computed_on") in _OF_FAMILIES:
                 continue
             mean = stat.get("mean")
@@ -94,7 +100,13 @@ class Entry:
         """Give what a dotted path of the user looks into."""
         shown = {key: value for key, value in self.prediction.items() if key not in ("stats", "perturbation")}
         state = {key: value for key, value in self.state.items() if key != "adapter_spec"}
+        state |= {"instance": self.instance} if self.states else {}
         return {**shown, **state, "stats": {**(self.prediction.get("stats") or {}), **self.means}}
+
+
+def _name(stat: Json) -> str:
+    expect(stat["name"], "statistic", {"name": str})
+    return id_of(stat["name"].get("name"), "statistic")
 
 
 def variant_of(perturbation: Json, *, qualified: bool) -> str:
@@ -162,22 +174,18 @@ def _response(entry: Entry) -> str | None:
 
 def _status(entry: Entry, text: str | None, means: dict[str, float | None]) -> tuple[str, str | None]:
     """State first: a request that failed was not answered, whatever statistics were made of it."""
-    failed = [state for state in entry.states if dig(state, "result", "success") is False]
-    if failed:
-        return "error", error_reason(str(dig(failed[0], "result", "error") or ""), "request_error")
+    requests = [state for state in entry.states if dig(state, "result", "success") is False]
+    if requests:
+        return broken("helm", str(dig(requests[0], "result", "error") or ""), "result.success")
     if entry.state and not isinstance(dig(entry.state, "result"), dict):
         return "error", "no_response"
     if text is None:
         return (ANSWERED, None) if scores_of(entry) or len(entry.states) > 1 else ("error", "no_reply")
-    stop = _stop(entry)
-    cut = stop == "length" or (not stop and means.get("finish_reason_length") == 1.0)
-    if stop == "content_filter":
-        return "refused", "content_filter"
-    if not text.strip():
-        return ("truncated", "max_tokens") if cut else ("empty", None)
-    if _options(entry) and _answer(entry, text) is None:
-        return ("truncated", "max_tokens") if cut else ("unparsed", None)
-    return ANSWERED, "length" if cut else None
+    ended = told("helm", STOP, _stop(entry) or ("length" if means.get("finish_reason_length") == 1.0 else ""))
+    holds = bool(text.strip()) and not (_options(entry) and _answer(entry, text) is None)
+    if ended:
+        return cut(ended, holds)
+    return (ANSWERED if holds else "unparsed" if text.strip() else "empty"), None
 
 
 def _stop(entry: Entry) -> str:

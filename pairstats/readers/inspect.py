@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,30 @@ from pairstats.readers.base import (
     digest,
 )
 from pairstats.readers.documents import Document, name_of, open_document
-from pairstats.readers.each import UNFORESEEN, made
-from pairstats.readers.inspect_sample import epoch_of, fields_of, scores_of
+from pairstats.readers.each import UNFORESEEN, id_of, made
+from pairstats.readers.inspect_ids import (
+    Id,
+    Key,
+    alike,
+    item_of,
+    key_of,
+    keys_in,
+    last_by_kind,
+    planned_ids,
+)
+from pairstats.readers.inspect_sample import failures_of, fields_of, scores_of, when_of
 from pairstats.readers.jsonlines import parse
+from pairstats.readers.states import told
 from pairstats.readers.zipped import Archive, Member, is_zip
 
 _HEADER = "header.json"
 _START = "_journal/start.json"
 _SAMPLES, _EVENTS = ("samples",), ("events",)
+_FOLDER = "samples/"
+_NEVER_RAN = "log.status, of a sample that never ran"
 _STATUS = re.compile(rb'"status"\s*:\s*"(started|success|cancelled|error)"')
 _EVAL = re.compile(rb'"eval"\s*:\s*\{')
 _TASK = re.compile(rb'"(task_id|run_id|task_file|task_version)"\s*:')
-_NAMED = re.compile(r"(.*)_epoch_(\d{1,9})\.json", re.DOTALL)
-"""How a zip names a sample."""
-_WHY_ABSENT = {"error": "run_error", "started": "unfinished"}
 _VERSION = re.compile(rb'"inspect_ai"\s*:\s*"([^"]+)"')
 
 
@@ -51,6 +61,16 @@ class _Log:
     eval: Mapping[str, Any]
     status: str
     completed: int
+    twins: frozenset[str] = frozenset()
+    """Ids that are there as text and as number."""
+
+    def with_ids(self, ids: Iterable[Id]) -> _Log:
+        """Take note of the ids of samples, besides those of the plan."""
+        return replace(self, twins=alike(planned_ids(self.eval)) | alike(ids))
+
+    def named(self, key: Key) -> tuple[str, int]:
+        """Item and epoch of a sample; a plan may write as text what a sample has as a number."""
+        return item_of(key[0], self.twins), key[1]
 
     def raw(self, sample: Mapping[str, Any]) -> dict[str, Any]:
         """Give what a dotted path of the user looks into: the sample, and the log it is of."""
@@ -129,17 +149,22 @@ def _read_zip(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]
                 f"{len(listing.members)} members are whole. "
                 "Fetch the file again, or read the whole members with keep_going=True."
             )
-        log = _log_of(archive)
-        yield from _samples(log, _zip_samples(archive, options), options)
+        twins = last_by_kind(archive, _FOLDER)
+        log = _log_of(archive).with_ids(
+            key[0] for name in twins for key in keys_in(name.removeprefix(_FOLDER))
+        )
+        yield from _samples(log, _zip_samples(archive, options, twins), options)
         for name in listing.lost:
             yield LeftOut(f"{file.shown}:{name}", "cut short: the file ends inside it")
 
 
-def _zip_samples(archive: Archive, options: ReadOptions) -> Iterator[tuple[str, Any]]:
+def _zip_samples(
+    archive: Archive, options: ReadOptions, twins: Mapping[str, Sequence[Member]]
+) -> Iterator[tuple[str, Any]]:
     """Yield name and content of each sample, or name and the error or word why it is left out."""
-    for member, replaced in archive.members("samples/"):
-        where = f"{archive.shown}:{member.name.removeprefix('samples/')}"
-        if replaced:
+    for member, replaced in archive.members(_FOLDER):
+        where = f"{archive.shown}:{member.name.removeprefix(_FOLDER)}"
+        if replaced and not any(member is last for last in twins.get(member.name, ())):
             yield where, LeftOut(where, "written again later in the same log")
             continue
         try:
@@ -188,88 +213,98 @@ def _read_json(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut
     samples = opened.head.get("samples") or []
     if not isinstance(samples, list):
         raise ReadError(f"{file.shown} must hold a list 'samples', but holds {type(samples).__name__}.")
-    yield from _samples(log, _json_samples(opened), options)
+    keys = ((key_of(sample), number) for number, sample in opened.values(_SAMPLES))
+    last = {key: number for key, number in keys if key is not None}
+    log = log.with_ids(id_ for id_, _ in last)
+    yield from _samples(log, _json_samples(opened, last), options)
 
 
-def _json_samples(opened: Document) -> Iterator[tuple[str, Any]]:
-    """Yield every sample, in a second pass through the log: the first tells which are written again later."""
-    last: dict[tuple[str, str], int] = {}
-    for number, sample in opened.values(_SAMPLES):
-        if isinstance(sample, dict):
-            last[_key(sample)] = number
+def _json_samples(opened: Document, last: Mapping[Key, int]) -> Iterator[tuple[str, Any]]:
+    """Yield every sample, in a second pass through the log: the first told which are written again later."""
     for number, sample in opened.values(_SAMPLES):
         where = name_of(opened.file, _SAMPLES, number)
-        if isinstance(sample, dict) and last[_key(sample)] != number:
+        if (key := key_of(sample)) is not None and last[key] != number:
             yield where, LeftOut(where, "written again later in the same log")
         else:
             yield where, sample
-
-
-def _key(sample: Mapping[str, Any]) -> tuple[str, str]:
-    return str(sample.get("id")), str(sample.get("epoch"))
 
 
 def _samples(
     log: _Log, samples: Iterator[tuple[str, Any]], options: ReadOptions
 ) -> Iterator[Record | LeftOut]:
     """Turn samples into records, then account for what was planned and is not there."""
+    planned = _planned(log)
     seen: set[tuple[str, int]] = set()
+    nameless: list[str | None] = []
     for where, sample in samples:
         # A sample that is left out did run: it must not come back as one that is planned and absent.
-        seen |= _known(where.removeprefix(f"{log.shown}:"), sample)
+        key = key_of(sample)
+        keys = [key] if key else keys_in(where.removeprefix(f"{log.shown}:"))
+        if keys:
+            seen.update(map(log.named, keys))
+        elif not isinstance(sample, LeftOut):
+            nameless.append(_id(sample))
         if isinstance(sample, LeftOut):
             yield sample
         else:
             make = partial(_record, log, where, sample, options)
             yield made(where, "an Inspect sample", options.keep_going, make)
-    if not seen and log.completed:
+    if not (seen or nameless) and log.completed:
         yield LeftOut(log.shown, f"header only: the {log.completed} samples it counts are not in the file")
     else:
-        yield from _never_ran(log, seen)
+        yield from _never_ran(log, [key for key in planned if key not in seen], nameless)
 
 
-def _known(name: str, sample: Any) -> set[tuple[str, int]]:
-    """Id and epoch of a sample, by its content or by its name in the zip; none where neither tells them."""
-    if isinstance(sample, dict) and "id" in sample:
-        try:
-            return {(str(sample["id"]), epoch_of(sample))}
-        except UNFORESEEN:
-            return {
-                (str(sample["id"]), 1)
-            }  # its record is refused; without its epoch it is taken for the first
-    named = _NAMED.fullmatch(name)
-    return {(named[1], int(named[2]))} if named else set()
+def _id(sample: Any) -> str | None:
+    """Id of a sample that does not tell its epoch; None where it has none either."""
+    try:
+        return id_of(sample["id"])
+    except UNFORESEEN:
+        return None
 
 
 def _record(log: _Log, where: str, sample: Any, options: ReadOptions) -> Record:
     if not isinstance(sample, dict) or "id" not in sample:
         raise ReadError(f"{where} must be an object with an 'id', as an Inspect sample is.")
+    item = item_of(sample["id"], log.twins)
     scores = scores_of(sample)
-    fields = fields_of(sample, log.eval, options.score)
+    fields = fields_of(sample, log.eval, options.score) | {"item": item}
     # A temperature-0 repeat from a cache has the response id of the first call, but its own uuid.
     identity = sample.get("uuid") or digest(
-        log.eval.get("run_id"), log.eval.get("task_id"), str(sample["id"]), fields["repeat"],
+        log.eval.get("run_id"), log.eval.get("task_id"), item, fields["repeat"],
         fields.get("response"),
     )  # fmt: skip
-    return Record(where, fields, scores, log.raw(sample), str(identity))
+    when, tried = when_of(sample, log.eval), failures_of(sample, fields["status"] == "error")
+    return Record(where, fields, scores, log.raw(sample), str(identity), when=when, tried=tried)
 
 
-def _never_ran(log: _Log, seen: set[tuple[str, int]]) -> Iterator[Record | LeftOut]:
-    """Account for the samples of the log's own plan (dataset x epochs) that are not in it."""
-    dataset = log.eval.get("dataset") or {}
-    planned = dataset.get("sample_ids") or []
+def _planned(log: _Log) -> list[tuple[str, int]]:
+    """Item and epoch of the samples of the log's own plan (dataset x epochs)."""
+    ids = [item_of(each, log.twins) for each in planned_ids(log.eval)]
     epochs = int((log.eval.get("config") or {}).get("epochs") or 1)
-    for epoch in range(1, epochs + 1):
-        for sample_id in planned:
-            key = (str(sample_id), epoch)
-            if key in seen:
-                continue
-            where = f"{log.shown}:{sample_id}_epoch_{epoch}"
-            if log.status == "success":
-                # A finished log ran them all: they were cut out of the file, which is no loss of the run.
-                yield LeftOut(where, "in the log's plan, but not in the file")
-                continue
-            fields = {"item": str(sample_id), "repeat": epoch - 1, "model": log.eval.get("model"),
-                      "status": "absent", "reason": _WHY_ABSENT.get(log.status, log.status)}  # fmt: skip
-            raw = log.raw({"id": sample_id, "epoch": epoch})
-            yield Record(where, fields, {}, raw, digest(log.eval.get("run_id"), *key, "absent"))
+    return [(each, epoch) for epoch in range(1, epochs + 1) for each in ids]
+
+
+def _never_ran(
+    log: _Log, missing: list[tuple[str, int]], nameless: list[str | None]
+) -> Iterator[Record | LeftOut]:
+    """Account for planned samples that are not in the log.
+
+    A sample in the log that does not tell which it is (`nameless`: its id where it has one) is one of them.
+    """
+    doubtful = [key for key in missing if key[0] in nameless or None in nameless]
+    for _ in doubtful[len(nameless) :]:
+        yield LeftOut(log.shown, "planned, but not in the file; which it is a sample without an id hides")
+    for sample_id, epoch in missing:
+        if (sample_id, epoch) in doubtful:
+            continue
+        where = f"{log.shown}:{sample_id}_epoch_{epoch}"
+        if log.status == "success":
+            # A finished log ran them all: they were cut out of the file, which is no loss of the run.
+            yield LeftOut(where, "in the log's plan, but not in the file")
+            continue
+        status, reason = told("inspect", _NEVER_RAN, log.status) or ("absent", None)
+        fields = {"item": sample_id, "repeat": epoch - 1, "model": log.eval.get("model"), "status": status,
+                  "reason": reason}  # fmt: skip
+        raw = log.raw({"id": sample_id, "epoch": epoch})
+        yield Record(where, fields, {}, raw, digest(log.eval.get("run_id"), sample_id, epoch, "absent"))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+from pairstats.readers.base import digest
 from pairstats.readers.prompts import identified
-from pairstats.readers.reasons import error_reason
+from pairstats.readers.states import OTHER, STOP, broken, cut, told, words
 
 Json = Mapping[str, Any]
 
 _NO_ANSWER = "N"
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """Inspect's letters for correct, incorrect and partial, and the words its own metrics take for numbers."""
-_TOO_LONG = {"max_tokens": "max_tokens", "model_length": "context"}
 
 
 def scores_of(sample: Json) -> dict[str, float | None]:
@@ -90,6 +91,7 @@ def fields_of(sample: Json, eval_: Json, score: str | None) -> dict[str, Any]:
     primary = _primary(_scores(sample), score)
     answer = primary.get("answer")
     status, reason = _status(sample, text, primary)
+    retries = len(failures_of(sample))
     return {
         "item": str(sample["id"]),
         "repeat": epoch_of(sample) - 1,
@@ -100,6 +102,7 @@ def fields_of(sample: Json, eval_: Json, score: str | None) -> dict[str, Any]:
         "answer": _text(answer),
         "gold": _text(sample.get("target")),
         "latency_s": sample.get("total_time"),
+        "attempts": retries + 1 if retries else None,
         **identified(_prompt(sample), (sample.get("output") or {}).get("response_id")),
         **_usage(sample, eval_),
     }
@@ -123,6 +126,39 @@ def epoch_of(sample: Json) -> int:
     if isinstance(epoch, float) and number != epoch:
         raise ValueError(f"its epoch is {epoch!r}")
     return number
+
+
+def failures_of(sample: Json, failed: bool = False) -> tuple[str, ...]:
+    """Digests of the errors after which a sample was tried again, and with `failed` of its last one.
+
+    A log that ``inspect eval-retry`` wrote keeps the errors of the logs before it.
+
+    Examples
+    --------
+    >>> len(failures_of({"error_retries": [{"message": "429"}], "error": {"message": "429"}}, failed=True))
+    2
+    """
+    last = [sample.get("error") or "invalidated"] if failed else []
+    errors = [*(sample.get("error_retries") or ()), *last]
+    told = [error if isinstance(error, Mapping) else {"message": error} for error in errors]
+    return tuple(digest(error.get("message"), error.get("traceback")) for error in told)
+
+
+def when_of(sample: Json, eval_: Json) -> float | None:
+    """Give the end of a sample, else its start or that of its run, in seconds since 1970.
+
+    Examples
+    --------
+    >>> when_of({"completed_at": "1970-01-01T00:01:00+00:00"}, {})
+    60.0
+    """
+    for stamp in (sample.get("completed_at"), sample.get("started_at"), eval_.get("created")):
+        try:
+            instant = datetime.fromisoformat(stamp)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            continue
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()
+    return None
 
 
 def _prompt(sample: Json) -> Any:
@@ -183,23 +219,21 @@ def _status(sample: Json, text: str | None, primary: Json) -> tuple[str, str | N
     if sample.get("error"):
         error = sample["error"]
         message = str(error.get("message", "") if isinstance(error, Mapping) else error)
-        return "error", error_reason(message, "sample_error")
+        return broken("inspect", message)
     if sample.get("invalidation"):
-        return "error", "invalidated"
-    stop = _choice(sample).get("stop_reason")
-    if stop == "content_filter":
-        return "refused", "content_filter"
+        return words("inspect", "invalidation")[OTHER]
+    ended = told("inspect", STOP, _choice(sample).get("stop_reason"))
+    if ended and ended.status != "truncated":
+        return ended
     held = _holds_answer(text, primary)
     limit = (sample.get("limit") or {}).get("type")
-    if limit == "operator" and not held:
-        return "error", "operator"  # a person stopped it: no doing of the model
+    if limit == "operator" and held:
+        return "answered", "operator_limit"
     if limit:
-        return ("answered" if held else "truncated"), f"{limit}_limit"
-    if stop in _TOO_LONG:
-        return ("answered", "length") if held else ("truncated", _TOO_LONG[stop])
-    if held:
-        return "answered", None
-    return ("unparsed" if text and text.strip() else "empty"), None
+        ended = told("inspect", "limit.type", limit)
+    if ended:
+        return cut(ended, held)
+    return ("answered" if held else "unparsed" if text and text.strip() else "empty"), None
 
 
 def _holds_answer(text: str | None, primary: Json) -> bool:

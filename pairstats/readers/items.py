@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,24 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairstats.errors import PairingError, ReadError, listed
+from pairstats.arguments import shown
+from pairstats.errors import PairingError, ReadError
 from pairstats.readers.base import RunFile
-from pairstats.readers.drafts import MISSING, Draft, as_text
+from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, leave_out
 from pairstats.readers.remote import fetched, is_address
-from pairstats.spelling import told, twins
 
-_LIKELY_KEYS = ("item", "item_id", "id")
+Key = tuple[str, ...]
+"""Values that name a row of the table, the item's id first."""
+FEW = 3
+"""Unknown items that a message names."""
+
+Loaded = tuple[str, Path | None, list[dict[str, Any]]]
+"""Name for messages, path or None, and rows of an item table."""
 
 
 @dataclass(frozen=True)
 class ItemTable:
-    """Items by their id.
+    """What is known of items: one row an item, or one an item and variant (or further columns of the key).
 
     Attributes
     ----------
@@ -33,21 +38,85 @@ class ItemTable:
         Name for messages and the ledger.
     path : pathlib.Path or None
     columns : tuple of str
-    rows : dict of str to dict
-        One row an item.
+    keys : tuple of str
+        Columns of the records that name a row, the item first.
+    rows : dict of tuple to dict
+        By the values of `keys`, as text.
+    joined : frozenset of str
+        Columns of the table that hold the further keys: what the records say of these holds.
+    fits : dict of str to frozenset of tuple
+        Rows that each pattern of `exclude` fits by a column.
     """
 
     shown: str
     path: Path | None
     columns: tuple[str, ...]
-    rows: dict[str, dict[str, Any]]
+    keys: tuple[str, ...]
+    rows: dict[Key, dict[str, Any]]
+    joined: frozenset[str] = frozenset()
+    fits: Mapping[str, frozenset[Key]] = field(default_factory=dict)
 
-    def value(self, item: Any, name: str) -> Any:
-        """Cell of an item; MISSING when the table has no such item or column."""
-        return self.rows.get(as_text(item) or "", {}).get(name.removeprefix("items."), MISSING)
+    def key(self, fields: Mapping[str, Any]) -> Key | None:
+        """Name of a record's row; None where the record does not tell all of it."""
+        values = tuple(as_text(fields.get(name)) for name in self.keys)
+        return None if None in values else values  # type: ignore[return-value]
+
+    def value(self, fields: Mapping[str, Any], name: str) -> Any:
+        """Cell of a record's row; MISSING when the table has no such row or column."""
+        name = name.removeprefix("items.")
+        row = None if name in self.joined else self.rows.get(self.key(fields) or ())
+        return MISSING if row is None else row.get(name, MISSING)
+
+    def why(self, key: Key | None) -> str | None:
+        """Reason against a row: the first pattern that fits it."""
+        return next((f"excluded by {text!r}" for text, keys in self.fits.items() if key in keys), None)
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Ids of the items, each once."""
+        return tuple(dict.fromkeys(key[0] for key in self.rows))
 
 
-def load_items(table: Any) -> tuple[str, Path | None, list[dict[str, Any]]]:
+def joined(drafts: Sequence[Draft], table: ItemTable, tallies: list[Tally], keep_going: bool) -> list[Draft]:
+    """Leave out, and count, the records that a column of the table excludes; refuse those it does not know.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+        With the columns that name a row of the table.
+    table : ItemTable
+    tallies : list of Tally
+    keep_going : bool
+        Leave out, and count, a minority of unknown ones too.
+
+    Raises
+    ------
+    PairingError
+        Naming the first records whose item the table does not know.
+    """
+    keys = [table.key(draft.fields) for draft in drafts]
+    reasons = [table.why(key) for key in keys]
+    unknown = [key is not None and key not in table.rows for key in keys]
+    if any(unknown) and not (keep_going and 2 * sum(unknown) <= len(drafts)):
+        first = {key: draft.source for key, draft, lost in zip(keys, drafts, unknown, strict=True) if lost}
+        raise PairingError(_why_unknown(table, first))
+    told = [f"not in {table.shown}" if lost else why for lost, why in zip(unknown, reasons, strict=True)]
+    return leave_out(zip(drafts, told, strict=True), tallies)
+
+
+def _why_unknown(table: ItemTable, lost: Mapping[Any, str]) -> str:
+    named = [
+        f"{', '.join(f'{name} {value!r}' for name, value in zip(table.keys, key, strict=True))} ({source})"
+        for key, source in lost.items()
+    ]
+    return (
+        f"{table.shown} must have a row for every item of the records, but has none for {len(lost)}: "
+        f"{'; '.join(named[:FEW])}{f' and {len(lost) - FEW} more' if len(lost) > FEW else ''}. Add them to the "
+        f"table, or leave them out, counted, by patterns of ids: exclude={next(iter(lost))[0]!r} and so on."
+    )
+
+
+def load_items(table: Any) -> Loaded:
     """Read an item table from CSV, JSON, JSON Lines or Parquet (also gzipped), or take a frame.
 
     Parameters
@@ -73,9 +142,14 @@ def load_items(table: Any) -> tuple[str, Path | None, list[dict[str, Any]]]:
             {str(key): None if pd.api.types.is_scalar(cell) and pd.isna(cell) else cell
              for key, cell in row.items()} for row in rows
         ]  # fmt: skip
-    if isinstance(table, Sequence):
+    if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
         return "item table", None, [dict(row) for row in table]
-    return "item table", None, pa.table(table).to_pylist()
+    try:
+        return "item table", None, pa.table(table).to_pylist()
+    except (TypeError, ValueError) as error:
+        raise ReadError(
+            f"`items` must be a file, a frame or a list of dicts, but got {shown(table)}: {error}."
+        ) from error
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -99,62 +173,3 @@ def _read(path: Path) -> list[dict[str, Any]]:
     if not all(isinstance(row, dict) for row in rows):
         raise ReadError(f"The item table {path.name} must hold one object an item.")
     return rows
-
-
-def index(table: Any, key: str | None, drafts: Iterable[Draft]) -> ItemTable:
-    """Find the column that holds the item ids, and index the table by it.
-
-    Parameters
-    ----------
-    table : object
-        As `load_items` takes it.
-    key : str or None
-        The column; None takes the one that holds most of the records' items, unique ones only.
-    drafts : iterable of Draft
-        Records with their item ids.
-
-    Raises
-    ------
-    PairingError
-        When the key is not there, not unique, or fits no record.
-    """
-    shown, path, rows = load_items(table)
-    columns = tuple(dict.fromkeys(name for row in rows for name in row))
-    items = {str(draft.fields["item"]) for draft in drafts}
-    if key is None:
-        key = _best_key(shown, rows, columns, items)
-    elif key not in columns:
-        raise PairingError(f"item_key={key!r} must be a column of {shown}, but it has {listed(columns, 40)}.")
-    ids = [as_text(row.get(key)) for row in rows]
-    twice = [item for item, times in Counter(ids).items() if times > 1 and item is not None]
-    if twice or None in ids:
-        found = f"holds {listed(twice)} more than once" if twice else "is blank in some rows"
-        raise PairingError(f"Column {key!r} of {shown} must name each item once, but {found}.")
-    indexed = {str(item): row for item, row in zip(ids, rows, strict=True)}
-    alike = twins({*items, *indexed})
-    if alike:
-        where = f"the records and column {key!r} of {shown}"
-        raise PairingError(f"Item ids must be spelled in one way, but 'item' {told('item', alike, where)}.")
-    if not items & indexed.keys():
-        raise PairingError(
-            f"Column {key!r} of {shown} must hold the records' items, but holds {listed(indexed)} where the "
-            f"records have {listed(sorted(items))}. Name another column with item_key=, or map item=."
-        )
-    return ItemTable(shown, path, columns, indexed)
-
-
-def _best_key(shown: str, rows: list[dict[str, Any]], columns: tuple[str, ...], items: set[str]) -> str:
-    """Column of unique ids that holds most of the records' items; usual names first among equals."""
-    fits: list[tuple[int, int, str]] = []
-    for place, column in enumerate(columns):
-        ids = [as_text(row.get(column)) for row in rows]
-        if len(set(ids)) == len(ids):
-            rank = _LIKELY_KEYS.index(column) if column in _LIKELY_KEYS else len(_LIKELY_KEYS) + place
-            fits.append((-len(items.intersection(ids)), rank, column))
-    best = min(fits, default=(0, 0, ""))
-    if best[0] == 0:
-        raise PairingError(
-            f"One column of {shown} must hold the records' items, but none of {listed(columns, 40)} does; "
-            f"the records have {listed(sorted(items))}. Map item=, or name the column with item_key=."
-        )
-    return best[2]

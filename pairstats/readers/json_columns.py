@@ -22,6 +22,7 @@ _PART = 1 << 18
 _NEWLINE, _RETURN, _OPEN, _CLOSE, _LIST = b"\n\r{}["
 _NO_JSON = re.compile(rb"[:,\[]\s*(?:-NaN|-?Inf)\s*[,}\]]")
 """Numbers that Arrow takes and JSON, even as most write it, does not know."""
+_STRINGS_END = re.compile(rb'(?:[^"]++|"(?:[^"\\\n\r]++|\\[^\n\r])*+")*+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,26 @@ def read_lines(text: bytes, as_text: frozenset[str]) -> Lines:
     if table is not None and table.num_rows != between.size + 1:
         table = None
     return Lines(text, newlines.size, table, as_text)
+
+
+def on_one_line(text: bytes) -> bytes:
+    r"""Write a JSON value, which may be spread over lines, on one.
+
+    Raises
+    ------
+    UnusualError
+        When a line ends within a string, which JSON forbids: the strict parser then says so.
+
+    Examples
+    --------
+    >>> on_one_line(b'{"a":\n 1}')
+    b'{"a":  1}'
+    """
+    if b"\n" not in text and b"\r" not in text:
+        return text
+    if not _STRINGS_END.fullmatch(text):
+        raise UnusualError("a string that does not end on its line")
+    return text.replace(b"\n", b" ").replace(b"\r", b" ")
 
 
 def _places(codes: np.ndarray, mark: int) -> np.ndarray:

@@ -271,6 +271,16 @@ def real(value: Any) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
+def real_of(cell: Any) -> float | None:
+    """Number in a cell, written as one or as text."""
+    if not isinstance(cell, str | int | float):
+        return None
+    try:
+        return float(cell)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
     if len(read) < len(pairs):

@@ -12,12 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile
 from pairstats.readers.documents import open_object
+from pairstats.readers.each import made
 from pairstats.readers.kaggle_run import (
     STATE,
     fields_of,
@@ -30,6 +32,7 @@ from pairstats.readers.kaggle_run import (
     subruns_of,
     task_of,
 )  # fmt: skip
+from pairstats.readers.model_names import is_dated
 from pairstats.readers.outline import document, outline
 from pairstats.readers.rowlog import present
 
@@ -37,7 +40,10 @@ Json = dict[str, Any]
 
 RUN_NAME = re.compile(r"\.run\.json(\.gz|\.zst)?$")
 BY_ITEM = "run_param_id_"
+WHAT = "a run"
 _SUBRUNS = ("subruns",)
+_INSTRUCTED = "-it"
+"""What the platform leaves out of some models' names, and keeps in their folders'."""
 _DEEPEST = 50
 """Levels of subruns; deeper ones are refused."""
 _COMPANIONS: dict[str, tuple[str, ...]] = {
@@ -86,6 +92,7 @@ class KaggleReader:
         """Yield the file's run and its subruns, except those that only sum up others."""
         opened = open_object(file, _SUBRUNS)
         opened.check(_SUBRUNS)
+        subruns_of(opened.head)
         run, inner = (
             opened.head,
             _Inner(opened.counts[_SUBRUNS], (each for _, each in opened.values(_SUBRUNS))),
@@ -185,10 +192,11 @@ def _clash_note(shown: str, slug: str | None) -> str:
     folders = PurePosixPath(shown).parts[:-1]
     if slug is None or len(folders) < 2 or not folders[-1].isdecimal():
         return ""
-    folder, model = folders[-2], slug.rsplit("/", 1)[-1].replace("@", "-")
-    if folder.startswith(model) or model.startswith(folder):
+    folder = folders[-2].removesuffix(_INSTRUCTED)
+    model = slug.removesuffix(_INSTRUCTED)
+    if is_dated(folder, model) or is_dated(model, folder):
         return ""
-    return f"the folder is named {folder!r}, but the run is of {slug!r}, which holds"
+    return f"the folder is named {folders[-2]!r}, but the run is of {slug!r}, which holds"
 
 
 class _Inner(NamedTuple):
@@ -224,21 +232,27 @@ def _walk(
         return
     if depth > _DEEPEST:
         raise ReadError(f"{source} must hold at most {_DEEPEST} levels of subruns, but holds more.")
-    if is_total(run, inner.times):
-        state = "" if state_of(run) == "COMPLETED" else f", and ended as {state_of(run)}"
-        yield LeftOut(source, f"no run of its own: sums up {inner.times} subruns{state}")
-    else:
-        yield _record(source, run, item, run_file)
+    yield made(source, WHAT, options.keep_going, partial(_made, source, run, inner.times, item, run_file))
     for number, subrun in enumerate(inner.runs):
-        whole = _filled(subrun, beside)
-        known = identity_of(whole) if isinstance(whole, dict) else ""
-        yield from _walk(
-            f"{source}:subruns[{number}]", whole, _inner(whole), beside.items.get(known),
-            beside.files.get(known, ""), beside, options, depth + 1,
-        )  # fmt: skip
+        where = f"{source}:subruns[{number}]"
+        found = made(where, WHAT, options.keep_going, partial(_placed, subrun, beside))
+        if isinstance(found, LeftOut):
+            yield found
+        else:
+            yield from _walk(where, *found, beside, options, depth + 1)
 
 
-def _record(source: str, run: Json, item: str | None, run_file: str) -> Record:
+def _placed(subrun: Any, beside: Beside) -> tuple[Any, _Inner, str | None, str]:
+    """Give a subrun as its own file has it, the runs inside it, its item and its file."""
+    whole = _filled(subrun, beside)
+    known = identity_of(whole) if isinstance(whole, dict) else ""
+    return whole, _inner(whole), beside.items.get(known), beside.files.get(known, "")
+
+
+def _made(source: str, run: Json, times: int, item: str | None, run_file: str) -> Record | LeftOut:
+    if is_total(run, times):
+        state = "" if state_of(run) == "COMPLETED" else f", and ended as {state_of(run)}"
+        return LeftOut(source, f"no run of its own: sums up {times} subruns{state}")
     raw = {key: value for key, value in run.items() if key != "subruns"}
     results = run.get("results")
     result = results[0] if isinstance(results, list) and results else None

@@ -8,10 +8,10 @@ from typing import Any
 
 from pairstats.readers.base import digest
 from pairstats.readers.cut import LENGTH_SUSPECTED, looks_cut
+from pairstats.readers.each import expect
 from pairstats.readers.jsonlines import dig, real, whole
 from pairstats.readers.prompts import identified
-from pairstats.readers.reasons import error_reason
-from pairstats.readers.rowlog import TASK_ERROR
+from pairstats.readers.states import State, broken, told, words
 from pairstats.schema import ANSWERED
 
 Json = dict[str, Any]
@@ -21,12 +21,6 @@ RESULT = "result"
 """Name of a score that is one value; a task that returns a map names its own."""
 REPLY_NOT_STORED = "reply_not_stored"
 
-_STATES: dict[str, tuple[str, str]] = {
-    "QUEUED": ("absent", "queued"),
-    "RUNNING": ("error", "unfinished"),
-    "UNSPECIFIED": ("error", "unspecified"),
-}
-"""States of a run that neither completed nor failed; an unknown one is an error under its own name."""
 _ASSISTANT = "CONTENT_ROLE_ASSISTANT"
 _USER = "CONTENT_ROLE_USER"
 
@@ -50,8 +44,8 @@ def task_of(run: Json) -> str | None:
 
 def subruns_of(run: Json) -> list[Any]:
     """Runs of other tasks inside a run."""
-    inner = run.get("subruns")
-    return inner if isinstance(inner, list) else []
+    expect({"subruns": run.get("subruns") or None}, "run", {"subruns": list})
+    return _list(run.get("subruns"))
 
 
 def is_total(run: Json, inner: int) -> bool:
@@ -140,9 +134,9 @@ def scores_of(run: Json) -> dict[str, float | None]:
     """
     found: dict[str, float | None] = {}
     for entry in _list(run.get("results")):
-        if not isinstance(entry, dict):
+        kind = dig(entry, "type") or "AGGREGATED"
+        if not isinstance(entry, dict) or not isinstance(kind, str):
             continue
-        kind = str(entry.get("type") or "AGGREGATED")
         name = RESULT if kind == "AGGREGATED" else f"{RESULT}_{kind.lower()}"
         if "booleanResult" in entry:
             found[name] = real(entry["booleanResult"])
@@ -166,9 +160,9 @@ def _status(run: Json, text: str | None) -> tuple[str, str | None]:
     """State first: what a failed run stores as its result says nothing of the model."""
     state = state_of(run)
     if state == "ERRORED":
-        return "error", _failure(str(run.get("errorMessage") or ""))
-    if state != "COMPLETED":
-        return _STATES.get(state, ("error", state.lower()))
+        return _failure(str(run.get("errorMessage") or ""))
+    if state != "COMPLETED" and (ended := told("kaggle", "state", state)):
+        return ended
     if text is None:
         return ANSWERED, REPLY_NOT_STORED
     if not text.strip():
@@ -176,15 +170,16 @@ def _status(run: Json, text: str | None) -> tuple[str, str | None]:
     return ANSWERED, LENGTH_SUSPECTED if looks_cut(text) else None
 
 
-def _failure(traceback: str) -> str:
-    """Reason of a failed run from the last exception of its traceback, without the frames."""
+def _failure(traceback: str) -> State:
+    """State of a failed run from the last exception of its traceback, without the frames."""
     lines = traceback.strip().split("\n")
     frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
     message = "\n".join(lines[frames[-1] + 1 :] if frames else lines)
-    if "LengthFinishReasonError" in message:
-        return "length"
-    reason = error_reason(message, TASK_ERROR)
-    return "invalid_request" if reason == "context" else reason  # the call was rejected
+    for name, state in words("kaggle", "last exception").items():
+        if name in message:
+            return state
+    found = broken("kaggle", message, "state")
+    return State("error", "invalid_request") if found.reason == "context" else found  # the call was rejected
 
 
 def _usage(run: Json) -> Json:
@@ -248,6 +243,9 @@ def _replies(run: Json) -> Iterator[Any]:
 
 
 def _text(content: Any) -> str:
+    expect(content, "content", {"parts": list})
+    for part in content.get("parts") or []:
+        expect(part, "part", {"text": str})
     parts = [dig(part, "text") for part in _list(dig(content, "parts"))]
     return "".join(part for part in parts if isinstance(part, str))
 

@@ -35,6 +35,8 @@ def layout_of(names: tuple[str, ...], form: str, reading: Reading) -> Layout:
     added = (*reading.constants, *reading.columns)
     if not tables.is_plain(names, form) or any(map(schema.is_score, added)):
         raise UnusualError("no plain table")
+    if tables.alike(names):
+        raise UnusualError("names that differ in case alone")
     if len(scores) > 1 and reading.score is None and reading.answers is None:
         raise UnusualError("several scores")
     if reading.score is not None and reading.score not in scores:

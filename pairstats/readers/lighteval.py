@@ -13,17 +13,21 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.companions import beside, refuse_broken
 from pairstats.readers.drafts import as_text
-from pairstats.readers.jsonlines import dig, parse
+from pairstats.readers.each import each_made
+from pairstats.readers.jsonlines import dig
 from pairstats.readers.likelihoods import likeliest
 from pairstats.readers.outline import outline
+from pairstats.readers.place import place_of
 from pairstats.readers.rowlog import Scores, content_id, present, score_of
 from pairstats.readers.sheets import Row, open_sheet
+from pairstats.readers.states import words
 from pairstats.schema import ANSWERED
 
 STRUCTS = frozenset({"doc", "model_response", "metric"})
@@ -46,6 +50,8 @@ class Answer:
     input_tokens: int | None = None
     output_tokens: tuple[int, ...] = ()
     task: str | None = None
+    question: str = ""
+    """Digest of what is asked, where the item is only its place in the data set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +75,24 @@ class LightevalReader:
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a document, or one a reply where replies are scored again."""
         match = NAME.match(file.path.name)
-        model = _model(file, match["time"]) if match else None
+        model = _model(file, match["time"], options.keep_going) if match else None
         for number, row in open_sheet(file).rows():
             if isinstance(row, LeftOut):
                 yield row
                 continue
-            answer = _of_structs(row) if keys_of(row) >= STRUCTS else _of_columns(row)
-            task = _task(answer.task or (match["task"] if match else None))
-            common = {"item": answer.item, "model": model, "study": task, "gold": answer.gold}
-            yield from _records(file, number, answer, common, row, options)
+            make = partial(_of_row, file, number, row, model, match["task"] if match else None, options)
+            yield from each_made(f"{file.shown}:{number}", "a row of details", options.keep_going, make)
 
 
 READER = LightevalReader()
+
+
+def _of_row(
+    file: RunFile, number: int, row: Row, model: str | None, task: str | None, options: ReadOptions
+) -> Iterator[Record]:
+    answer = _of_structs(row) if keys_of(row) >= STRUCTS else _of_columns(row)
+    common = {"item": answer.item, "model": model, "study": _task(answer.task or task), "gold": answer.gold}
+    return _records(file, number, answer, common, row, options)
 
 
 def keys_of(row: Row) -> frozenset[str]:
@@ -93,12 +105,13 @@ def _records(
 ) -> Iterator[Record]:
     source, identity = f"{file.shown}:{number}", digest(file.content_sha256, number)
     common = {**common, "input_tokens": answer.input_tokens}
+    place = place_of("document", answer.item, common["study"], answer.question, "doc.query")
     if answer.log_likelihoods:
-        yield Record(source, present({**common, **_likeliest(answer)}), answer.scores, row, identity)
+        yield Record(source, present({**common, **_likeliest(answer)}), answer.scores, row, identity, place)
     elif len(answer.replies) > 1 and not options.rescored:
         # The metric is of all replies together (majority, pass@k), so it can't be given to any one of them.
         fields = {**common, "status": ANSWERED, "replies": len(answer.replies)}
-        yield Record(source, present(fields), answer.scores, row, identity)
+        yield Record(source, present(fields), answer.scores, row, identity, place)
     else:
         for repeat, text in enumerate(answer.replies or [""]):
             fields = {
@@ -108,14 +121,14 @@ def _records(
             }  # fmt: skip
             where = source if len(answer.replies) < 2 else f"{source}:reply {repeat}"
             scores = answer.scores if len(answer.replies) < 2 else {}
-            yield Record(where, present(fields), scores, row, digest(identity, repeat))
+            yield Record(where, present(fields), scores, row, digest(identity, repeat), place)
 
 
 def _likeliest(answer: Answer) -> dict[str, Any]:
     """Choice with the largest log-likelihood, and its softmax probability."""
     values = answer.log_likelihoods
     if any(math.isnan(value) for value in values):
-        return {"status": "error", "reason": "nan_loglikelihood"}
+        return words("lighteval", "log-likelihood")["NaN"]._asdict()
     best, probability = likeliest(values)
     name = answer.choices[best].strip() if len(answer.choices) == len(values) else str(best)
     return {"status": ANSWERED, "answer": name, "response": name, "confidence": probability}
@@ -126,9 +139,9 @@ def _of_structs(row: Row) -> Answer:
     choices = [str(choice) for choice in doc.get("choices") or []]
     replies = response.get("text_post_processed") or response.get("text") or []
     tokens = response.get("output_tokens") or []
-    item = doc.get("id")
+    item, question = doc.get("id"), content_id(doc.get("query"), choices)
     return Answer(
-        content_id(doc.get("query"), choices) if item in (None, "") else str(item),
+        question if item in (None, "") else str(item),
         [str(reply) for reply in replies],
         choices,
         # A model that generates may log the log-likelihood of its own reply, which is no choice.
@@ -138,6 +151,7 @@ def _of_structs(row: Row) -> Answer:
         len(response["input_tokens"]) if isinstance(response.get("input_tokens"), list) else None,
         tuple(len(each) for each in tokens if isinstance(each, list)),
         doc.get("task_name"),
+        "" if item in (None, "") else question,
     )
 
 
@@ -195,8 +209,11 @@ def _task(name: str | None) -> str | None:
 
 
 def _clash(file: RunFile) -> str:
-    """Say that the folders name another model than the results file."""
+    """Say that the folders name another model than the results file, or that it is broken."""
     match = NAME.match(file.path.name)
+    broken = _about(file, match["time"])[1] if match and "details" in file.path.parts else ""
+    if broken:
+        return f"read without the run's results file: {broken}"
     model = _model(file, match["time"]) if match else None
     _, folders = _folders(file)
     folder = "/".join(folders[:-1])
@@ -212,20 +229,22 @@ def _folders(file: RunFile) -> tuple[int, tuple[str, ...]]:
     return place, parts[place + 1 : -1]
 
 
-def _model(file: RunFile, time: str) -> str | None:
-    """Name in the run's results file, else the folders between ``details`` and the time."""
+def _about(file: RunFile, time: str) -> tuple[Any, str]:
+    """Give the run's results file, and what is wrong with it."""
     parts = file.path.parts
-    if "details" not in parts:
-        return None
     place, folders = _folders(file)
-    results = Path(*parts[:place], "results", *folders[:-1], f"results_{time}.json")
-    if results.is_file():
-        try:
-            about = parse(results.read_bytes(), results.name)
-        except ReadError:
-            about = None
-        for path in (("config_general", "model_name"), ("config_general", "model_config", "model_name")):
-            name = dig(about, *path)
-            if isinstance(name, str) and name:
-                return name
+    return beside(Path(*parts[:place], "results", *folders[:-1], f"results_{time}.json"))
+
+
+def _model(file: RunFile, time: str, keep_going: bool = True) -> str | None:
+    """Name in the run's results file, else the folders between ``details`` and the time."""
+    if "details" not in file.path.parts:
+        return None
+    about, broken = _about(file, time)
+    refuse_broken(broken, keep_going)
+    for path in (("config_general", "model_name"), ("config_general", "model_config", "model_name")):
+        name = dig(about, *path)
+        if isinstance(name, str) and name:
+            return name
+    _, folders = _folders(file)
     return "/".join(folders[:-1]) if len(folders) > 1 and folders[-1] in time else None

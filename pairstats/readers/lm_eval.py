@@ -19,14 +19,19 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.companions import beside, refuse_broken
 from pairstats.readers.cut import suspected
-from pairstats.readers.jsonlines import dig, first_objects, objects, parse, real
+from pairstats.readers.each import each_made, id_of, made
+from pairstats.readers.jsonlines import dig, first_objects, objects, real
 from pairstats.readers.likelihoods import likeliest
+from pairstats.readers.place import Place, place_of
 from pairstats.readers.prompts import identified
+from pairstats.readers.states import words
 from pairstats.schema import ANSWERED
 
 SAMPLES_NAME = re.compile(r"^samples_(?P<task>.+)_(?P<time>\d{4}-\d{2}-\d{2}T[\d.:-]+)\.jsonl(\.gz|\.zst)?$")
@@ -42,6 +47,7 @@ NOT_SCORES = frozenset({
 NO_MATCH = "[invalid]"
 """What the harness's regex filter writes when it finds no answer."""
 NO_FILTER = ""
+WHAT = "a samples line"
 _UNSAFE = re.compile(r"[\"<>:/|\\?*\[\]]+")
 """What the harness writes as two underscores in the name of a folder."""
 TELLS_OF_OTHERS = re.compile(
@@ -62,6 +68,8 @@ class Run:
     version: str
     clash: str = ""
     """What the folder and the results file tell differently."""
+    broken: str = ""
+    """What is wrong with the results file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +94,10 @@ class LmEvalReader:
         lines = first_objects(file)
         if any({"doc_id", "doc", "resps"} <= line.keys() for line in lines):
             run = _run(file)
-            notes = [run.clash, OWN_FAMILY if any(_stands_alone(line) for line in lines) else ""]
+            lacking = f"read without the results file beside it: {run.broken}" if run.broken else ""
+            notes = [run.clash, lacking, OWN_FAMILY if any(_stands_alone(line) for line in lines) else ""]
             return Recognized(run.version, note="; ".join(filter(None, notes)))
-        results = _results(file) if re.match(rb'\s*\{\s*"results"\s*:', file.head) else None
+        results = _results(beside(file.path)[0]) if re.match(rb'\s*\{\s*"results"\s*:', file.head) else None
         if results is not None:
             return Recognized(_version(results), companion="results file: totals of the samples beside it")
         return Declined("no line has the keys 'doc_id', 'doc' and 'resps'")
@@ -96,6 +105,7 @@ class LmEvalReader:
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a reply; lines of other filters, which repeat the replies, are left out."""
         run, overview = _run(file), _overview(file)
+        refuse_broken(run.broken, options.keep_going)
         wanted = _wanted(file, overview, options)
         first_digests: dict[str, str] = {}
         for number, line in objects(file, keep_going=options.keep_going):
@@ -103,13 +113,16 @@ class LmEvalReader:
             if isinstance(line, LeftOut):
                 yield line
                 continue
-            name = _filter(line)
-            if name != wanted:
+            name = made(source, WHAT, options.keep_going, partial(_filter, line, wanted))
+            if isinstance(name, LeftOut):
+                yield name
+            elif name != wanted:
                 yield LeftOut(source, f"other filter: {name or 'unnamed'}")
             elif options.rescored and _repeats_replies(line, first_digests):
                 yield LeftOut(source, "other filter: unnamed")
             else:
-                yield from _records_or_left_out(file, source, line, run, options)
+                make = partial(_records, file, source, line, run, options)
+                yield from each_made(source, WHAT, options.keep_going, make)
 
 
 READER = LmEvalReader()
@@ -118,13 +131,15 @@ READER = LmEvalReader()
 def _run(file: RunFile) -> Run:
     """Find the results file of the same run; the folder's name says the model only where its form does."""
     match = SAMPLES_NAME.match(file.path.name)
-    beside = f"results_{match['time']}.json" if match else "results.json"
-    path = file.path.with_name(beside)
-    results = _results(RunFile(path, path.name)) if path.is_file() else None
+    name = f"results_{match['time']}.json" if match else "results.json"
+    about, broken = beside(file.path.with_name(name))
+    results = _results(about)
+    if match and about is not None and results is None:
+        broken = f"{name} must be a results file of the harness, but its keys are not there."
     task = match["task"] if match else None
     if results is None:
         folder = file.path.parent.name
-        return Run(folder.replace("__", "/") if "__" in folder else None, task, "unversioned")
+        return Run(folder.replace("__", "/") if "__" in folder else None, task, "unversioned", broken=broken)
     if task is None and len(results["results"]) == 1:
         task = next(iter(results["results"]))
     model = _model(results)
@@ -138,11 +153,7 @@ def _clash(folder: str, model: str | None) -> str:
     return f"the results file names the model {model!r} (taken), the folder {folder.replace('__', '/')!r}"
 
 
-def _results(file: RunFile) -> dict[str, Any] | None:
-    try:
-        value = parse(file.read_bytes(), file.shown)
-    except ReadError:
-        return None
+def _results(value: Any) -> dict[str, Any] | None:
     known = isinstance(value, dict) and isinstance(value.get("results"), dict)
     return value if known and any(key in value for key in RESULTS_KEYS) else None
 
@@ -162,8 +173,19 @@ def _model(results: dict[str, Any]) -> str | None:
     return next((str(name) for name in names if name), None)
 
 
-def _filter(line: dict[str, Any]) -> str:
-    return str(line.get("filter", NO_FILTER))
+def _filter(line: dict[str, Any], wanted: str = NO_FILTER) -> str:
+    """Name of a line's filter; a line without one is broken where the lines of its file name theirs."""
+    name = line.get("filter", NO_FILTER)
+    if not isinstance(name, str) or (wanted and not name):
+        raise TypeError(f"its filter is {name!r}")
+    return name
+
+
+def _named_filter(line: dict[str, Any]) -> str | None:
+    try:
+        return _filter(line)
+    except TypeError:
+        return None  # which is told where the line is read
 
 
 def _overview(file: RunFile) -> Overview:
@@ -171,14 +193,17 @@ def _overview(file: RunFile) -> Overview:
     seen: dict[tuple[str, str], tuple[str, str]] = {}
     most_replies, doubled = 1, None
     for _, line in objects(file, keep_going=True):
-        if isinstance(line, LeftOut) or "resps" not in line:
+        name = None if isinstance(line, LeftOut) or "resps" not in line else _named_filter(line)
+        if isinstance(line, LeftOut) or name is None:
             continue
-        filters[_filter(line)] = None
+        filters[name] = None
         most_replies = max(most_replies, len(_replies(line) or ()))
         key, replies, whole_line = _document(line), digest(line["resps"]), digest(line)
-        first = seen.setdefault((_filter(line), key), (replies, whole_line))
+        first = seen.setdefault((name, key), (replies, whole_line))
         if first[0] == replies and first[1] != whole_line:
             doubled = doubled or key
+    if len(filters) > 1:
+        filters.pop(NO_FILTER, None)
     return Overview(tuple(filters), most_replies, doubled)
 
 
@@ -230,16 +255,17 @@ def _wanted(file: RunFile, overview: Overview, options: ReadOptions) -> str:
     return options.filter if options.filter is not None else filters[0]
 
 
-def _records_or_left_out(
+def _records(
     file: RunFile, source: str, line: dict[str, Any], run: Run, options: ReadOptions
 ) -> Iterator[Record | LeftOut]:
     missing = [key for key in ("doc_id", "resps") if key not in line]
     resps = line.get("resps")
     if not missing and isinstance(resps, list) and resps:
+        item = id_of(line["doc_id"], "doc_id")
         common = {
-            "item": _document(line), "model": run.model, "study": run.task, "doc_hash": line.get("doc_hash"),
-            "family": _document(line) if _stands_alone(line) else None,
-            **identified(dig(line, "arguments", "gen_args_0", "arg_0")),
+            "item": item, "model": run.model, "study": run.task, "doc_hash": line.get("doc_hash"),
+            "family": item if _stands_alone(line) else None,
+            **identified(_prompt(line)),
         }  # fmt: skip
         identity = digest(file.content_sha256, line)
         replies, choices = _replies(line), _log_likelihoods(line)
@@ -262,6 +288,19 @@ def _records_or_left_out(
             f"{found}. Pass keep_going=True to leave such lines out and count them."
         )
     yield LeftOut(source, "replies of another form")
+
+
+def _prompt(line: dict[str, Any]) -> Any:
+    """What was put to the model: a text, or for a chat a list that holds the messages as one JSON text."""
+    asked = dig(line, "arguments", "gen_args_0", "arg_0")
+    return asked[0] if isinstance(asked, list) and len(asked) == 1 else asked
+
+
+def _place(line: dict[str, Any], common: dict[str, Any]) -> Place:
+    """Which document this is, by its place in the data set and by what it holds (since 0.4.3)."""
+    hashes = [str(line[name]) for name in ("doc_hash", "target_hash") if line.get(name)]
+    content = " ".join(hashes) if line.get("doc_hash") else ""
+    return place_of("doc_id", common["item"], common["study"], content, "doc_hash")
 
 
 def _replies(line: dict[str, Any]) -> list[str] | None:
@@ -306,7 +345,8 @@ def _generated(
         }
         where = source if alone else f"{source}:reply {repeat}"
         scores = _scores(line) if alone else {}
-        yield Record(where, _present(fields), scores, line, digest(identity, repeat))
+        place = _place(line, common)
+        yield Record(where, _present(fields), scores, line, digest(identity, repeat), place)
 
 
 def _stops(line: dict[str, Any]) -> list[str]:
@@ -332,7 +372,7 @@ def _filtered(
         "replies": len(replies),
         "scored_by": f"score of {len(replies)} replies by {_filter(line)}",
     }
-    return Record(source, _present(fields), _scores(line), line, identity)
+    return Record(source, _present(fields), _scores(line), line, identity, _place(line, common))
 
 
 def _chosen(
@@ -340,8 +380,8 @@ def _chosen(
 ) -> Record:
     """Give the record of a multiple-choice document: the likeliest choice and its softmax probability."""
     if any(math.isnan(value) for value in choices):
-        fields = {**common, "status": "error", "reason": "nan_loglikelihood"}
-        return Record(source, _present(fields), {}, line, identity)
+        fields = {**common, **words("lm_eval", "log-likelihood")["NaN"]._asdict()}
+        return Record(source, _present(fields), {}, line, identity, _place(line, common))
     names = _choice_names(line, len(choices))
     best, probability = likeliest(choices)
     target = _text(line.get("target"))
@@ -350,7 +390,7 @@ def _chosen(
     fields = {**common, "status": ANSWERED, "gold": target}
     if len(choices) > 1:
         fields |= {"answer": names[best], "response": names[best], "confidence": probability}
-    return Record(source, _present(fields), _scores(line), line, identity)
+    return Record(source, _present(fields), _scores(line), line, identity, _place(line, common))
 
 
 def _log_likelihoods(line: dict[str, Any]) -> list[float] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairstats import schema
+from pairstats.arguments import checked
 from pairstats.errors import PairingError, PairstatsError, listed, nearest
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text
 from pairstats.readers.items import ItemTable
@@ -41,6 +42,7 @@ class Extract:
 Path = str | Extract
 
 
+@checked
 def extract(name: str, pattern: str) -> Extract:
     r"""Take a column from a part of another one.
 
@@ -130,6 +132,22 @@ def lookup(raw: Any, path: str) -> Any:
     return MISSING
 
 
+def told_by(path: Path, raw: Any) -> str | None:
+    r"""Give what a mapping says of a raw record by itself; None where it says nothing.
+
+    Examples
+    --------
+    >>> told_by(extract("meta.id", r"^(\w+)-"), {"meta": {"id": "q1-base"}}), told_by("meta", {})
+    ('q1', None)
+    """
+    value = lookup(raw, name_of(path).removeprefix("record."))
+    text = None if value is MISSING else as_text(value)
+    if text is None or not isinstance(path, Extract):
+        return text
+    match = re.search(path.pattern, text)
+    return None if match is None else match[1]
+
+
 def paths_in(raw: Any, prefix: str = "") -> Iterator[str]:
     """Yield the dotted paths to every plain value of a record."""
     if isinstance(raw, Mapping) and raw:
@@ -213,7 +231,8 @@ def resolve(column: str, path: Path, drafts: Sequence[Draft], context: Context) 
     if drafts and all(value is MISSING for value in values):
         known = context.names()
         raise NowhereError(
-            f"{column}={name!r} must be found in the records, but is in none of {len(drafts)}."
+            f"{column}={name!r} must be found in the records, but is in none of {len(drafts)}: "
+            f"{listed(draft.source for draft in drafts)}."
             + (nearest(name, [*known, *scores_of(drafts)]) or ready_line(column, known))
             + " "
             + context.there_is(drafts)
@@ -230,7 +249,7 @@ def _candidate(column: str, name: str, draft: Draft, context: Context) -> Any:
     if own is not None and name != column:
         return own
     raw = draft.found.get(name, MISSING)
-    joined = MISSING if context.items is None else context.items.value(draft.fields.get("item"), name)
+    joined = MISSING if context.items is None else context.items.value(draft.fields, name)
     if raw is not MISSING and joined is not MISSING:
         if as_text(raw) != as_text(joined):
             raise PairingError(

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
 from pairstats.readers.jsonlines import objects, real
-from pairstats.readers.reasons import error_reason
 from pairstats.readers.rowlog import RowLog, Scores, keys, score_of
 from pairstats.readers.sheets import Row
+from pairstats.readers.states import told
 
 SCORES = ("score_binarized", "score", "score_cont")
-LIMITS = "usageLimits"
 
 
 def _scores(row: Row) -> Scores:
@@ -26,9 +25,7 @@ def _outcome(row: Row) -> tuple[str, str | None] | None:
     broke = row.get("fatal_error_from")
     if not broke or str(broke).lower() == "nan":
         return None
-    if broke == LIMITS:
-        return "truncated", "usage_limits"
-    return "error", error_reason(str(broke), f"{str(broke).lower()}_error")
+    return told("metr", "fatal_error_from", broke)
 
 
 def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[int, Row | LeftOut]]:

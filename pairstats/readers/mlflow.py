@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import MISSING, as_text
-from pairstats.readers.jsonlines import dig, real
+from pairstats.readers.each import expect, made
+from pairstats.readers.jsonlines import dig, real, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import Scores, content_id, first, present, score_of, state
 from pairstats.readers.sheets import Row, open_sheet
@@ -51,26 +53,34 @@ class MlflowReader:
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a row."""
-        for number, row in open_sheet(file, keep_going=options.keep_going).rows():
+        sheet = open_sheet(file, keep_going=options.keep_going)
+        rows = (row for _, row in sheet.rows() if not isinstance(row, LeftOut))
+        expected = frozenset(name for row in rows for name in _expectations(row))
+        for number, row in sheet.rows():
             if isinstance(row, LeftOut):
                 yield row
             else:
-                yield _record(file, number, row, options)
+                make = partial(_record, file, number, row, expected, options)
+                yield made(f"{file.shown}:{number}", "a row", options.keep_going, make)
 
 
 READER = MlflowReader()
 
 
-def _record(file: RunFile, number: int, row: Row, options: ReadOptions) -> Record:
+def _record(
+    file: RunFile, number: int, row: Row, expectations: frozenset[str], options: ReadOptions
+) -> Record:
+    for each in row.get("assessments") or () if isinstance(row.get("assessments"), list | None) else [None]:
+        expect(each, "assessments", {"assessment_name": str, "expectation": dict, "feedback": dict})
     expected = _expectations(row)
-    scores = _scores(row, expected)
+    scores = _scores(row, expectations)
     fields: dict[str, Any] = {name: as_text(first(row, paths)) for name, paths in FIELDS.items()}
     if fields["gold"] is None and len(expected) == 1:
         fields["gold"] = as_text(next(iter(expected.values())))
     if fields["item"] is None:
         fields["item"] = content_id(first(row, ASKED), fields["gold"])
     for name in ("input_tokens", "output_tokens"):
-        fields[name] = first(row, FIELDS[name])
+        fields[name] = whole(score_of(first(row, FIELDS[name])))
     duration = real(row.get("execution_duration"))
     fields["latency_s"] = None if duration is None else duration * MILLISECONDS
     kept = any(name in row for name in FIELDS["response"])
@@ -94,7 +104,7 @@ def _expectations(row: Row) -> dict[str, Any]:
     }
 
 
-def _scores(row: Row, expected: dict[str, Any]) -> Scores:
+def _scores(row: Row, expected: frozenset[str]) -> Scores:
     """Columns of metrics that hold numbers or words for right and wrong; a scorer that failed has none."""
     failed = {
         str(each.get("assessment_name"))

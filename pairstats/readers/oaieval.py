@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import MISSING, as_text
+from pairstats.readers.each import each_made, expect, id_of, made
 from pairstats.readers.jsonlines import dig, first_objects, objects, whole
 from pairstats.readers.rowlog import Scores, first, present, score_of, state
 
 EVENT = frozenset({"event_id", "sample_id", "type", "data"})
+WHAT = "an event of a sample"
 SCORED = ("match", "metrics", "cond_logp", "pick_option")
 TOKENS = {"input_tokens": ("usage.prompt_tokens",), "output_tokens": ("usage.completion_tokens",)}
 
@@ -51,16 +54,23 @@ class OaievalReader:
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a sample, or one a match where a sample has several."""
-        samples: dict[str, Sample] = {}
-        common: dict[str, Any] = {}
+        samples: dict[tuple[str, str], Sample] = {}
+        runs: dict[str, dict[str, Any]] = {}
+        lines: dict[str, int] = {}
         for number, line in objects(file, keep_going=options.keep_going):
             source = f"{file.shown}:{number}"
             if isinstance(line, LeftOut):
                 yield line
             elif isinstance(line.get("spec"), dict):
-                common = {"model": _model(line["spec"]), "study": line["spec"].get("eval_name")}
+                runs[_run_of(line)] = {"model": _model(line["spec"]), "study": line["spec"].get("eval_name")}
             elif line.keys() >= EVENT and line["sample_id"] is not None:
-                _collect(samples.setdefault(str(line["sample_id"]), Sample(number)), line)
+                found = made(source, WHAT, options.keep_going, partial(_of_event, line))
+                if isinstance(found, LeftOut):
+                    yield found
+                elif lines.setdefault(digest(line), number) != number:
+                    yield LeftOut(source, f"the event of line {lines[digest(line)]} again")
+                else:
+                    _collect(samples.setdefault((_run_of(line), found), Sample(number)), line)
             elif "event_id" in line:
                 yield LeftOut(source, f"event of no sample (type {line.get('type')!r})")
             elif "final_report" not in line:
@@ -70,8 +80,15 @@ class OaievalReader:
                         "the line, or pass keep_going=True to leave such lines out and count them."
                     )
                 yield LeftOut(source, "not an event of a sample")
-        for name, sample in samples.items():
-            yield from _records(file, name, sample, common, options)
+        for (run, name), sample in samples.items():
+            common = runs.get(run) or next(iter(runs.values()), {})
+            if len(runs) > 1 and run not in runs:
+                raise ReadError(
+                    f"{file.shown}:{sample.line} must be of a run whose spec is in the log, but {run!r} is none of "
+                    f"{listed(runs)}. Split the log into one file a run."
+                )
+            make = partial(_records, file, name, sample, common, options)
+            yield from each_made(f"{file.shown}:{sample.line}", "a sample", options.keep_going, make)
 
 
 READER = OaievalReader()
@@ -81,6 +98,17 @@ def _model(spec: dict[str, Any]) -> str | None:
     """First completion function: the one that is evaluated; others grade it."""
     names = spec.get("completion_fns")
     return str(names[0]) if isinstance(names, list) and names else None
+
+
+def _run_of(line: dict[str, Any]) -> str:
+    """Id of the run of a spec or an event; logs of several runs may have been joined."""
+    return str(line.get("run_id") or dig(line, "spec", "run_id") or "")
+
+
+def _of_event(event: dict[str, Any]) -> str:
+    """Name the sample that an event is of."""
+    expect(event, "event", {"type": str, "data": dict})
+    return id_of(event["sample_id"], "sample_id")
 
 
 def _collect(sample: Sample, event: dict[str, Any]) -> None:

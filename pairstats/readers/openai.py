@@ -1,8 +1,7 @@
 """OpenAI-shaped JSON Lines: client logs, Batch files, bare completions, vLLM run_batch.
 
 One choice is one record. In a log with one attempt a line, the last good attempt of a call is the record; the
-others are left out and counted. A call is named by everything on its line that does not change from one
-attempt to the next, the request included, so that two conditions of an item never pass for attempts.
+others are left out and counted (`openai_attempts`).
 
 Sources: OpenAI API reference (objects ``chat.completion``, ``response``, ``batch``) and the class fields of
 vLLM's ``run_batch``.
@@ -10,34 +9,38 @@ vLLM's ``run_batch``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
-from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
-from pairstats.readers.openai_reply import choices_of, failure_of, has_reply, replies_of, status_of, usage_of
+from pairstats.readers.each import each_made, expect, made
+from pairstats.readers.jsonlines import dig, first_objects, objects, real
+from pairstats.readers.mapping import Path
+from pairstats.readers.openai_attempts import ITEM_FIELDS, Attempt, attempt_of, name_of_call, records_of
+from pairstats.readers.openai_reply import (
+    REFUSED,
+    choices_of,
+    failure_of,
+    has_reply,
+    replies_of,
+    status_of,
+    usage_of,
+)
 from pairstats.readers.prompts import identified
-from pairstats.readers.requests import ASKED, NO_ANSWER, NOTE
+from pairstats.readers.requests import ASKED, NO_ANSWER, NOTE, UNSERVED, alias_note
 
-ITEM_FIELDS = ("item", "item_id", "question_id", "custom_id")
 GOLD_FIELDS = ("gold", "target", "expected")
 SCORE_FIELDS = ("score", "correct", "is_correct")
 PROMPTS = ("messages", "input", "prompt")
 SCHEMA_WORDS = ("study", "split", "category", "family", "variant", "condition", "run", "platform")
 """Fields of a client log that mean what the paired long format means by them."""
 
-PER_ATTEMPT = re.compile(
-    r"^(id|body)$|(^|_)(attempts?|retry|retries|response|error|usage|cost|tokens?|score|correct|status|success|ok"
-    r"|time|timestamp|ts|at|date|datetime|created|start|started|finish|finished|end|ended"
-    r"|latency|elapsed|duration|seconds|ms)(_|$)"
-)
-"""Names of fields that change from one attempt of a call to the next."""
+WHAT = "a completion or a failed call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +73,22 @@ class Overview:
     """Number of attempts by line number, for the lines that become records."""
     served: frozenset[str]
     by_asked: dict[str, frozenset[str]]
-    sibling: str | None
+    sibling: Mapping[str, str | None]
+    """Model, in fields, that a file beside this one tells."""
 
-    def model(self, call: Call) -> str | None:
-        """Model of a call; a failed one goes by the dated name under which its model answered elsewhere."""
-        if call.served:
-            return call.served
-        if call.asked:
-            names = self.by_asked.get(call.asked, frozenset())
-            return next(iter(names)) if len(names) == 1 else call.asked
-        return next(iter(self.served)) if len(self.served) == 1 else self.sibling
+    def model(self, call: Call) -> tuple[dict[str, Any], str]:
+        """Model of a call, in fields, and what the ledger must say of it.
+
+        A failed call goes by the dated name under which its model answered elsewhere.
+        """
+        if call.served or not call.asked:
+            names = frozenset((call.served,)) if call.served else self.served
+            return {"model": next(iter(names))} if len(names) == 1 else dict(self.sibling), ""
+        names = self.by_asked.get(call.asked, frozenset())
+        if len(names) == 1:
+            (name,) = names
+            return {"model": name}, alias_note(call.asked, name)
+        return {"model": call.asked, UNSERVED: None if names else call.asked}, ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +108,13 @@ class OpenAIReader:
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a choice and one a failed call; superseded attempts are left out."""
-        overview = _overview(file)
+        overview = _overview(file, options.apart)
         for number, line in objects(file, keep_going=options.keep_going):
             source = f"{file.shown}:{number}"
             if isinstance(line, LeftOut):
                 yield line
             elif _kind(line) == "batch input":
-                yield _request(file, source, line)
+                yield made(source, WHAT, options.keep_going, partial(_request, file, source, line))
             elif (call := _call(line)) is None:
                 if not options.keep_going:
                     raise ReadError(_stranger(source, line))
@@ -119,7 +128,8 @@ class OpenAIReader:
                     raise ReadError(_numbered_twice(source, call))
                 yield LeftOut(source, "several choices and a `repeat`")
             else:
-                yield from _records(file, source, call, overview, overview.attempts[number])
+                make = partial(_records, file, source, call, overview, overview.attempts[number])
+                yield from each_made(source, WHAT, options.keep_going, make)
 
 
 READER = OpenAIReader()
@@ -141,8 +151,9 @@ def _kind(line: dict[str, Any]) -> str:
 
 def _request(file: RunFile, source: str, line: dict[str, Any]) -> Record:
     """Give a line of a batch's input, which is a row where no file answers it."""
-    model = dig(line, "body", "model")
-    prompt = next((line["body"][name] for name in PROMPTS if name in (line["body"] or ())), None)
+    expect(line["body"], "body", {"model": str})
+    model = line["body"].get("model")
+    prompt = next((line["body"][name] for name in PROMPTS if name in line["body"]), None)
     fields = {
         "item": _first_text(line, ("custom_id",)), "model": model, ASKED: str(model), "status": "absent",
         "reason": NO_ANSWER, **identified(prompt),
@@ -175,24 +186,8 @@ def _call(line: dict[str, Any]) -> Call | None:
     return Call(line, body, failure_of(line, response, body))
 
 
-def _name_of_call(number: int, line: dict[str, Any]) -> str:
-    if not any(name in line for name in ITEM_FIELDS):
-        return str(number)
-    lasting = {
-        key: value for key, value in line.items() if not _changes(key) and not isinstance(value, float)
-    }
-    return digest(json.dumps(lasting, sort_keys=True))
-
-
-@cache
-def _changes(name: str) -> bool:
-    """Whether a field of this name changes from one attempt to the next."""
-    snake_case = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    return PER_ATTEMPT.search(snake_case) is not None
-
-
-def _overview(file: RunFile) -> Overview:
-    groups: dict[str, list[tuple[int, int | None, bool]]] = defaultdict(list)
+def _overview(file: RunFile, apart: Iterable[Path]) -> Overview:
+    groups: dict[str, list[Attempt]] = defaultdict(list)
     by_asked: dict[str, set[str]] = defaultdict(set)
     served: set[str] = set()
     nameless = False
@@ -200,39 +195,25 @@ def _overview(file: RunFile) -> Overview:
         call = None if isinstance(line, LeftOut) else _call(line)
         if call is None or call.failure == "not a reply" or _kind(call.line) == "batch input":
             continue
-        attempt = (number, whole(call.line.get("attempt")), not call.failure)
-        groups[_name_of_call(number, call.line)].append(attempt)
+        attempt = attempt_of(number, call.line, call.body, bool(call.failure), apart)
+        groups[name_of_call(number, call.line, apart)].append(attempt)
         nameless = nameless or not (call.served or call.asked)
         if call.served:
             served.add(call.served)
             if call.asked:
                 by_asked[call.asked].add(call.served)
-    attempts: dict[int, int] = {}
-    for group in groups.values():
-        attempts.update(_kept(group, one_model=len(served) < 2))
-    sibling = _sibling_model(file) if nameless and not served else None
+    attempts = records_of(groups.values(), one_model=len(served) < 2)
+    sibling = _sibling_model(file) if nameless and not served else {"model": None}
     return Overview(
         attempts, frozenset(served), {asked: frozenset(names) for asked, names in by_asked.items()}, sibling
     )
 
 
-def _kept(group: list[tuple[int, int | None, bool]], one_model: bool) -> dict[int, int]:
-    """Lines of one call that become records, with the number of attempts behind each.
+def _sibling_model(file: RunFile) -> dict[str, str | None]:
+    """Model of the output or input file beside a Batch error file, which itself names none.
 
-    Without attempt numbers a failure before a reply is an earlier attempt, but two replies are two records:
-    they are told apart, or refused, where the keys of all records are known.
+    What the input asked for may be an alias, whose dated name another file tells.
     """
-    numbers = [attempt for _, attempt, _ in group]
-    numbered = None not in numbers and len(set(numbers)) == len(numbers)
-    good = [each for each in group if each[2]]
-    if len(group) > 1 and not numbered and (len(good) > 1 or not one_model):
-        return {number: 1 for number, _, _ in group}
-    last = max(good or group, key=lambda each: (each[1] or 0, each[0]))
-    return {last[0]: max([len(group), *(n for n in numbers if n is not None)])}
-
-
-def _sibling_model(file: RunFile) -> str | None:
-    """Model of the output or input file beside a Batch error file, which itself names none."""
     models: set[str] = set()
     for word in ("output", "input"):
         path = file.path.with_name(re.sub("errors?", word, file.path.name))
@@ -240,17 +221,21 @@ def _sibling_model(file: RunFile) -> str | None:
             for _, line in objects(RunFile(path, path.name), keep_going=True):
                 paths = (("response", "body", "model"), ("response", "model"), ("body", "model"))
                 models |= {name for at in paths if isinstance(name := dig(line, *at), str)}
+        if models:
             break
-    return models.pop() if len(models) == 1 else None
+    model = models.pop() if len(models) == 1 else None
+    return {"model": model, UNSERVED: model if word == "input" else None}
 
 
 def _records(file: RunFile, source: str, call: Call, overview: Overview, attempts: int) -> Iterator[Record]:
-    common = {"model": overview.model(call), **_fields(call.line), "attempts": attempts, **_identified(call)}
+    expect(call.line, "line", {"model": str, "latency_s": int | float, "custom_id": str | int})
+    model, note = overview.model(call)
+    common = {**model, **_fields(call.line), "attempts": attempts, **_identified(call)}
     raw = call.line if "body" in call.line else {**call.line, "body": call.body}
     if call.failure:
-        status = "refused" if call.failure == "content_filter" else "error"
+        status = "refused" if call.failure in REFUSED else "error"
         fields = _present({**common, "status": status, "reason": call.failure})
-        yield Record(source, fields, {}, raw, _identity(file, call, 0))
+        yield Record(source, fields, {}, raw, _identity(file, call, 0), note=note)
         return
     replies = list(replies_of(call.body))
     scores = _scores(call.line) if len(replies) == 1 else {}
@@ -280,18 +265,21 @@ def _present(fields: dict[str, Any]) -> dict[str, Any]:
 def _fields(line: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"item": _first_text(line, ITEM_FIELDS), "gold": _first_text(line, GOLD_FIELDS)}
     found |= {name: line[name] for name in SCHEMA_WORDS if isinstance(line.get(name), str)}
-    found["repeat"] = whole(line.get("repeat"))
+    expect(line, "line", {"repeat": int | float})
+    found["repeat"] = line.get("repeat")
     found["latency_s"] = real(line.get("latency_s"))
     return _present(found)
 
 
 def _first_text(line: dict[str, Any], names: Iterable[str]) -> str | None:
     values = (line.get(name) for name in names)
-    return next((str(value) for value in values if isinstance(value, str | int)), None)
+    known = (value for value in values if isinstance(value, str | int) and not isinstance(value, bool))
+    return next(map(str, known), None)
 
 
 def _scores(line: dict[str, Any]) -> dict[str, float | None]:
     """Scores that a client loop wrote beside the reply; NaN stays, to be counted."""
+    expect(line, "line", dict.fromkeys(SCORE_FIELDS, bool | str | int | float))
     found = ((name, line[name]) for name in SCORE_FIELDS if name in line)
     return {
         name: value if value != value else real(value)

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pairstats.readers.each import expect
 from pairstats.readers.jsonlines import dig, real, whole
 from pairstats.readers.reasons import error_reason
+from pairstats.readers.states import OTHER, STOP, cut, failed, told, words
 from pairstats.schema import ANSWERED
 
 Json = dict[str, Any]
 
-OWN_WORDS = ("batch_expired", "batch_cancelled", "content_filter")
-"""Error codes that are reasons of their own, whatever the status code beside them."""
+REFUSED = ("content_filter", "refusal")
+"""Reasons of failed calls that the model, or a filter before it, refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,12 @@ def choices_of(body: Json) -> list[Any]:
 def _reason(status: int | None, error: Any) -> str:
     """Reason of a failure: its own word first, for a filter or an expiry, then the status code."""
     inner = error.get("error", error) if isinstance(error, dict) else error
-    words = [inner] if isinstance(inner, str) else [dig(inner, key) for key in ("code", "type", "message")]
-    text = " ".join(str(word) for word in words if word is not None)
-    own = next((word for word in OWN_WORDS if word in text), "")
-    if own:
-        return own
+    parts = [inner] if isinstance(inner, str) else [dig(inner, key) for key in ("code", "type", "message")]
+    text = " ".join(str(part) for part in parts if part is not None)
+    own = next((state.reason for word, state in words("openai", "error.code").items() if word in text), None)
+    told_by_words = failed(text, "")
+    if own or told_by_words.status == "refused":
+        return own or str(told_by_words.reason)
     codes = (status, *(dig(inner, key) for key in ("status_code", "status", "code")))
     code = next((c for c in map(whole, codes) if c is not None and c >= 400), None)
     named = _reason_of_code(code) if code else error_reason(text, "unknown")
@@ -75,13 +78,16 @@ def _reason(status: int | None, error: Any) -> str:
 
 
 def _reason_of_code(code: int) -> str:
-    fixed = {408: "timeout", 429: "rate_limit", 503: "overloaded", 504: "timeout", 529: "overloaded"}
-    return fixed.get(code, "invalid_request" if code < 500 else "server_error")
+    known = words("openai", "status_code")
+    return str(known.get(str(code), known["4xx" if code < 500 else "5xx"]).reason)
 
 
 def replies_of(body: Json) -> Iterator[Reply]:
     """Yield the reply of every choice; a tool call is its own text where there is no other."""
+    expect(body, "completion", {"model": str})
     for position, choice in enumerate(choices_of(body)):
+        expect(choice, "choice", {"message": dict, "text": str, "finish_reason": str})
+        expect(choice.get("message") or {}, "message", {"content": str | list, "refusal": str})
         message = dig(choice, "message")
         content = dig(choice, "text") if message is None else dig(message, "content")
         text, refusal = _text(content)
@@ -92,7 +98,9 @@ def replies_of(body: Json) -> Iterator[Reply]:
         refused = dig(message, "refusal") or refusal
         yield Reply(position if index is None else index, text, refused, _finish(choice))
     if "choices" not in body:
-        contents = [dig(entry, "content") for entry in body["output"]]
+        for entry in body["output"]:
+            expect(entry, "output", {"content": str | list})
+        contents = [entry.get("content") for entry in body["output"]]
         text, refusal = _text([part for content in contents if isinstance(content, list) for part in content])
         yield Reply(0, text, refusal, str(dig(body, "incomplete_details", "reason") or ""))
 
@@ -101,6 +109,8 @@ def _text(content: Any) -> tuple[str | None, str | None]:
     """Text and refusal of a message's content, which is a text or a list of parts."""
     if not isinstance(content, list):
         return (content if isinstance(content, str) else None), None
+    for part in content:
+        expect(part, "content", {"text": str, "refusal": str})
     spoken = [part for part in content if dig(part, "type") in (None, "text", "output_text")]
     texts = [part["text"] for part in spoken if isinstance(dig(part, "text"), str)]
     refusals = [part["refusal"] for part in content if isinstance(dig(part, "refusal"), str)]
@@ -109,16 +119,13 @@ def _text(content: Any) -> tuple[str | None, str | None]:
 
 def status_of(reply: Reply) -> tuple[str, str | None]:
     """Status and reason; a reply that hit its length limit counts as answered while it holds text."""
-    cut = reply.finish in ("length", "max_tokens", "max_output_tokens")
-    if reply.finish == "error":
-        return "error", "server_error"
-    if reply.finish == "content_filter":
-        return "refused", "content_filter"
+    ended, filled = told("openai", STOP, reply.finish), bool(reply.text and reply.text.strip())
+    if ended and ended.status != "truncated":
+        return ended
     if reply.refusal:
-        return "refused", "length" if cut else None
-    if reply.text and reply.text.strip():
-        return ANSWERED, "length" if cut else None
-    return ("truncated", "length") if cut else ("empty", None)
+        status, reason = words("openai", "message.refusal")[OTHER]
+        return status, "length" if ended else reason
+    return cut(ended, filled) if ended else (ANSWERED if filled else "empty", None)
 
 
 def usage_of(line: Json, body: Json) -> Json:

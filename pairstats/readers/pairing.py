@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pairstats import schema
 from pairstats.errors import PairingError, counted, listed
-from pairstats.readers.differing import PROBED_KEYS, PROBED_RECORDS, suggestion
+from pairstats.readers import attempts, places
+from pairstats.readers.differing import Raws, clash_of
 from pairstats.readers.drafts import Draft, Tally, as_text, leave_out
-from pairstats.readers.items import ItemTable
-from pairstats.readers.likely import ready_line
+from pairstats.readers.each import MOST_REPEATS
+from pairstats.readers.items import ItemTable, joined
+from pairstats.readers.likely import pattern_line, ready_line
 from pairstats.readers.mapping import ORDER, Context, Path, from_siblings, name_of, resolve
 
 DEFAULTS = {c.name: c.default for c in schema.COLUMNS if c.name in schema.KEY}
@@ -19,8 +21,6 @@ WORDS = frozenset({*schema.KEY, "split", "category", "outcome"}) - {"repeat"}
 REQUIRED = ("item", "model", "family")
 CELL = ("study", "run", "platform", "model", "condition", "repeat")
 """What makes a cell in which every planned item should have run."""
-MOST_REPEATS = 1 << 15
-"""What a column of 16 bits holds."""
 CONTENT = ("status", "response", "answer", "gold", "score")
 
 
@@ -52,20 +52,42 @@ def note_idle(patterns: Sequence[str], tallies: list[Tally], planned: Iterable[s
     for pattern in dict.fromkeys(patterns):
         n = sum(fnmatch.fnmatchcase(item, pattern) for item in planned)
         what = f"{counted(n, 'planned item')} without a record" if n else "no item"
+        if "=" in pattern and not n:
+            what += ", and there is no item table with such a column"
         tallies[0].notes.append(f"exclude {pattern!r} fits {what}")
 
 
-def map_item(drafts: Sequence[Draft], path: Path | None, context: Context) -> None:
-    """Fill in the item ids, as text."""
+def map_item(
+    drafts: Sequence[Draft], path: Path | None, context: Context, keep_going: bool = False
+) -> list[Draft]:
+    """Fill in the item ids, as text; gives the drafts that have one."""
+    own = [as_text(draft.fields.get("item")) for draft in drafts]
     _fill("item", path, drafts, context)
-    missing = [draft.source for draft in drafts if draft.fields["item"] is None]
-    if missing:
-        raise PairingError(_why_missing("item", path, missing, drafts, context))
+    for draft, name in zip(drafts, own, strict=True):
+        places.keep_while_own(draft, name)
+    return _known("item", path, drafts, context, keep_going)
+
+
+def _known(
+    name: str, path: Path | None, drafts: Sequence[Draft], context: Context, keep_going: bool
+) -> list[Draft]:
+    """Refuse records without a column of the key; with `keep_going` a minority of them is left out and counted."""
+    blank = ("",) if keep_going and name in REQUIRED else ()
+    missing = [draft.source for draft in drafts if _lacks(draft, name, blank)]
+    if missing and not (keep_going and 2 * len(missing) <= len(drafts)):
+        raise PairingError(_why_missing(name, path, missing, drafts, context))
+    told = ((draft, f"its {name} is not known" if _lacks(draft, name, blank) else None) for draft in drafts)
+    return leave_out(told, list(context.tallies)) if missing else list(drafts)
+
+
+def _lacks(draft: Draft, name: str, blank: tuple[str, ...]) -> bool:
+    value = draft.fields[name]
+    return value is None or (isinstance(value, str) and value.strip() in blank)
 
 
 def map_columns(
     drafts: Sequence[Draft], columns: Mapping[str, Path], constants: Mapping[str, Any], context: Context,
-    tallies: list[Tally],
+    tallies: list[Tally], keep_going: bool = False,
 ) -> list[Draft]:  # fmt: skip
     """Fill in every other column that is mapped or has a default.
 
@@ -79,6 +101,8 @@ def map_columns(
         Columns that are the same in every record.
     context : Context
     tallies : list of Tally
+    keep_going : bool, default False
+        Leave out, and count, a few records whose place in the key cannot be known, instead of refusing.
 
     Returns
     -------
@@ -92,18 +116,31 @@ def map_columns(
     """
     for draft in drafts:
         draft.fields.update(constants)
-    names = [*ORDER[1:], *(name for name in columns if name not in ORDER)]
-    for name in names:
-        if name not in constants and (name in columns or name in DEFAULTS):
-            _fill(name, columns.get(name), drafts, context)
+    names = [name for name in (*ORDER[1:], *(name for name in columns if name not in ORDER))
+             if name not in constants and (name in columns or name in DEFAULTS)]  # fmt: skip
+    first = _before_the_table(names, columns, context.items)
+    for name in first:
+        _fill(name, columns.get(name), drafts, context)
+    if context.items is not None:
+        drafts = joined(drafts, context.items, tallies, keep_going)
+    for name in (name for name in names if name not in first):
+        _fill(name, columns.get(name), drafts, context)
     kept = leave_out_unplaced(drafts, tallies)
     for name in schema.KEY:
-        missing = [draft.source for draft in kept if draft.fields[name] is None]
-        if missing:
-            raise PairingError(_why_missing(name, columns.get(name), missing, kept, context))
+        kept = _known(name, columns.get(name), kept, context, keep_going)
         if name == "repeat":
-            _check_repeats(kept)
+            kept = _with_repeats(kept, tallies, keep_going)
     return kept
+
+
+def _before_the_table(
+    names: Sequence[str], columns: Mapping[str, Path], table: ItemTable | None
+) -> list[str]:
+    """Columns to be known before rows of the table are looked up: all but its own, where the item is not enough."""
+    if table is None or len(table.keys) == 1:
+        return []
+    own = {*table.columns, *(f"items.{name}" for name in table.columns)} - table.joined
+    return [name for name in names if name not in columns or name_of(columns[name]) not in own]
 
 
 def _fill(name: str, path: Path | None, drafts: Sequence[Draft], context: Context) -> None:
@@ -135,19 +172,29 @@ def _unplaced(draft: Draft) -> str | None:
     return f"planned, never ran; its {', '.join(unknown)} cannot be known without an item table"
 
 
-def _check_repeats(drafts: Sequence[Draft]) -> None:
-    for draft in drafts:
-        value = draft.fields["repeat"]
-        try:
-            number = int(value)
-            whole = float(value) == number and not isinstance(value, bool)
-        except (TypeError, ValueError, OverflowError):
-            whole = False
-        if not whole:
-            raise PairingError(f"`repeat` must count from 0, but is {value!r} in {draft.source}.")
-        if not -MOST_REPEATS <= number < MOST_REPEATS:
-            raise PairingError(f"`repeat` must be below {MOST_REPEATS}, but is {number} in {draft.source}.")
-        draft.fields["repeat"] = number
+def _with_repeats(drafts: Sequence[Draft], tallies: list[Tally], keep_going: bool) -> list[Draft]:
+    """Write repeats as numbers; refuse, or leave out and count, what is none."""
+    faults = [_number_repeat(draft) for draft in drafts]
+    fault = next(filter(None, faults), None)
+    if fault is not None and (not keep_going or 2 * sum(map(bool, faults)) > len(faults)):
+        raise PairingError(f"{fault}.")
+    return leave_out(zip(drafts, faults, strict=True), tallies)
+
+
+def _number_repeat(draft: Draft) -> str | None:
+    """Write a repeat as a number; gives what is wrong where it is none."""
+    value = draft.fields["repeat"]
+    try:
+        number = int(value)
+        whole = float(value) == number and not isinstance(value, bool)
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole or number < 0:
+        return f"`repeat` must count from 0, but is {value!r} in {draft.source}"
+    if number >= MOST_REPEATS:
+        return f"`repeat` must be below {MOST_REPEATS}, but is {number} in {draft.source}"
+    draft.fields["repeat"] = number
+    return None
 
 
 def _why_missing(
@@ -161,9 +208,12 @@ def _why_missing(
         )
     there = f"{ready_line(name, context.names())} {context.there_is(drafts)}".strip()
     if name == "family":
+        untold = {draft.fields.get("variant") for draft in drafts} <= {None, DEFAULTS["variant"]}
+        ids = pattern_line((str(draft.fields["item"]) for draft in drafts), untold)
+        also = ready_line("variant", context.names()) if untold else ""
         return (
             'No family column: family="item" must be written if every item is a unit of its own, '
-            f"or family= must name a path, a pattern or an item-table column. {there}"
+            f"or family= must name a path, a pattern or an item-table column.{ids}{also} {there}"
         )
     if name == "model":
         return (
@@ -176,58 +226,8 @@ def _why_missing(
     )
 
 
-def planned_rows(
-    drafts: Sequence[Draft], items: ItemTable, columns: Mapping[str, Path], file: int, excluded: Sequence[str]
-) -> Iterator[Draft]:
-    """Yield an `absent` draft for every item of the table that has no record in a cell.
-
-    Parameters
-    ----------
-    drafts : sequence of Draft
-        Records with all their columns.
-    items : ItemTable
-    columns : mapping of str to path
-        Columns that are mapped, to be filled from the table or from other records of the item.
-    file : int
-        The item table's place in the ledger.
-    excluded : sequence of str
-        Patterns of items that are no part of the plan.
-    """
-    cells = dict.fromkeys(tuple(draft.fields[name] for name in CELL) for draft in drafts)
-    ran = {(tuple(d.fields[name] for name in CELL), d.fields["item"], d.fields["variant"]) for d in drafts}
-    variants: dict[str, dict[str, None]] = {}
-    for draft in drafts:
-        variants.setdefault(draft.fields["item"], {})[draft.fields["variant"]] = None
-    for item in items.rows:
-        if any(fnmatch.fnmatchcase(item, pattern) for pattern in excluded):
-            continue
-        presentations: dict[Any, None] = variants.get(item) or {_planned_variant(item, items, columns): None}
-        for cell in cells:
-            for variant in presentations:
-                if (cell, item, variant) not in ran:
-                    fields = dict(zip(CELL, cell, strict=True)) | {"item": item, "variant": variant}
-                    fields |= {"status": "absent", "reason": "not_run"}
-                    where = f"{items.shown}:{item} ({', '.join(str(part) for part in cell if part != '')})"
-                    yield Draft(file, where, where, fields, {}, {})
-
-
-def _planned_variant(item: str, items: ItemTable, columns: Mapping[str, Path]) -> str | None:
-    path = columns.get("variant")
-    if path is None:
-        return "base"
-    draft = Draft(0, items.shown, "", {"item": item}, {}, {})
-    try:
-        return as_text(resolve("variant", path, [draft], Context(items, [Tally(items.shown)]))[0])
-    except PairingError:
-        return None
-
-
-Raws = Callable[[Sequence[Draft]], Mapping[tuple[int, str], Any]]
-"""Raw contents of records by file and source, read again; for messages."""
-
-
 def merge_copies(drafts: Sequence[Draft], tallies: list[Tally], raws: Raws) -> list[Draft]:
-    """Keep one of every reply that was logged twice; refuse different replies under one key.
+    """Keep one of every reply that was logged twice, and of every request that was sent again in another file.
 
     Parameters
     ----------
@@ -242,25 +242,39 @@ def merge_copies(drafts: Sequence[Draft], tallies: list[Tally], raws: Raws) -> l
         When two replies share a key, or when one reply was logged with different contents.
     """
     first: dict[tuple[Any, ...], Draft] = {}
-    clashes: list[tuple[Draft, Draft]] = []
+    further: dict[tuple[Any, ...], list[Draft]] = {}
     for draft in drafts:
         key = tuple(draft.fields[name] for name in schema.KEY)
-        other = first.setdefault(key, draft)
-        if other is draft:
-            continue
-        if other.identity != draft.identity:
-            clashes.append((other, draft))
-            continue
-        check_same(other, draft)
-        tallies[draft.file].merged += 1
+        if first.setdefault(key, draft) is not draft:
+            further.setdefault(key, []).append(draft)
+    groups = [_without_copies([first[key], *others], tallies) for key, others in further.items()]
+    rows = [(attempts.last_good(group), group) for group in groups]
+    clashes = [clash for row, group in rows if row is None for clash in _clashes_in(group)]
+    settled = [(row, group) for row, group in rows if row is not None]
     if clashes:
-        raise clash_of(clashes, raws, len({draft.fields["model"] for draft in drafts}) == 1)
-    return list(first.values())
+        raise clash_of(clashes, raws, tallies, [group for _, group in settled])
+    attempts.supersede([(row, group) for row, group in settled if len(group) > 1], tallies)
+    out = {id(draft) for key, others in further.items() for draft in (first[key], *others)}
+    out -= {id(row) for row, _ in settled}
+    return [draft for draft in drafts if id(draft) not in out]
 
 
-def clash_of(clashes: list[tuple[Draft, Draft]], raws: Raws, one_model: bool) -> PairingError:
-    """Error for different replies under one key: shows both, and what would tell them apart."""
-    return PairingError(_clash(clashes) + _how_they_differ(clashes, raws, one_model))
+def _without_copies(group: Sequence[Draft], tallies: list[Tally]) -> list[Draft]:
+    """Merge the records of one key that are one reply."""
+    found: dict[str, Draft] = {}
+    for draft in group:
+        other = found.setdefault(draft.identity, draft)
+        if other is not draft:
+            check_same(other, draft)
+            tallies[draft.file].merged += 1
+    return list(found.values())
+
+
+def _clashes_in(group: Sequence[Draft]) -> list[tuple[Draft, Draft]]:
+    """Pairs of records of one key that cannot be one: the replies, where there are two."""
+    rivals = [draft for draft in group if attempts.is_reply(draft)]
+    rivals = rivals if len(rivals) > 1 else list(group)
+    return [(rivals[0], other) for other in rivals[1:]]
 
 
 def check_same(one: Draft, other: Draft) -> None:
@@ -270,29 +284,5 @@ def check_same(one: Draft, other: Draft) -> None:
     if differing:
         raise PairingError(
             f"{one.source} and {other.source} are one reply logged twice, so they must agree, but differ in "
-            f"{listed(differing)}. Read one of them only, or tell them apart with run=."
+            f"{listed(differing)}. Take one of the two out, or tell them apart with run=."
         )
-
-
-def _clash(clashes: list[tuple[Draft, Draft]]) -> str:
-    one, other = clashes[0]
-    fields = one.fields
-    key = ", ".join(f"{name}={fields[name]!r}" for name in schema.KEY if fields[name] not in ("", None))
-    return (
-        f"A key must be one reply, but {len(clashes)} records repeat one: {one.source} and {other.source} "
-        f"are both ({key}). If they are presentations, repeats, conditions, runs or models, say so with "
-        "variant=, repeat=, condition=, run= or model=; otherwise read one of them only."
-    )
-
-
-def _how_they_differ(clashes: list[tuple[Draft, Draft]], raws: Raws, one_model: bool) -> str:
-    groups: dict[int, list[Draft]] = {}
-    for one, other in clashes:
-        group = groups.setdefault(id(one), [one])
-        if len(group) < PROBED_RECORDS:
-            group.append(other)
-    probed = list(groups.values())[:PROBED_KEYS]
-    found = raws([draft for group in probed for draft in group])
-    return suggestion(
-        [[found.get((draft.file, draft.source)) for draft in group] for group in probed], one_model
-    )

@@ -80,8 +80,9 @@ class Part:
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Column of the part; nulls where it has none."""
-        if name in self.table.column_names:
-            return self.table.column(name)
+        place = self.table.schema.get_field_index(name)  # a list of all names would be made for each
+        if place >= 0:
+            return self.table.column(place)
         return pa.chunked_array([pa.nulls(self.table.num_rows)])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pairstats.readers.each import expect, id_of
 from pairstats.readers.rowlog import RowLog, Scores, keys, score_of
 from pairstats.readers.sheets import Row
 
@@ -19,7 +20,9 @@ def _scores(row: Row) -> Scores:
     """Scores of the annotations: a list in JSON, columns ``annotation_<name>_score`` in CSV."""
     if isinstance(row.get("annotations"), list):
         given = [each for each in row["annotations"] if isinstance(each, dict)]
-        return {str(each.get("name")): score_of(each.get("score")) for each in given}
+        for each in given:
+            expect(each, "annotation", {"name": str})
+        return {id_of(each.get("name"), "annotation"): score_of(each.get("score")) for each in given}
     names = [name for name in row if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
     return {name.removeprefix(_PREFIX).removesuffix(_SUFFIX): score_of(row[name]) for name in names}
 

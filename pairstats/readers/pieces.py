@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 from pairstats import schema
-from pairstats.readers import confidence, pairing, replies, scoring
+from pairstats.readers import confidence, pairing, places, replies, scoring
 from pairstats.readers.assemble import to_part
 from pairstats.readers.base import HEAD_BYTES, LeftOut, Reader, Recognized, RunFile
 from pairstats.readers.columns import UnusualError
@@ -19,7 +19,7 @@ from pairstats.readers.mapping import OF_THE_ITEM, Context, NowhereError
 from pairstats.readers.parts import Part
 from pairstats.readers.progress import Sink
 from pairstats.readers.reading import Reading
-from pairstats.readers.requests import ASKED
+from pairstats.readers.requests import ASKED, UNSERVED
 from pairstats.readers.whole import draft_of, guarded
 
 SPAN_BYTES = 1 << 24
@@ -27,6 +27,8 @@ SPAN_BYTES = 1 << 24
 CHUNK = 20_000
 CHUNK_BYTES = 1 << 25
 """Records that are held as objects at a time, and characters in them."""
+CELL = 64
+"""Bytes that a value takes besides its characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class Piece:
         Records left out: by the reader, by a pattern, and for want of a number as score.
     span : tuple of int or None
         As in `RunFile`.
+    marks : list of array
+        Which question lies at each place, where items are named by their place.
+    tasks : set of str
+        Tasks of which items are families of their own, named by their place.
     """
 
     place: int
@@ -74,6 +80,8 @@ class Piece:
     layout: Layout | None = None
     stages: list[list[tuple[str, str]]] | None = None
     span: tuple[int, int, int] | None = None
+    marks: list[places.Marks] = field(default_factory=list)
+    tasks: set[str] = field(default_factory=set)
 
 
 def tasks_of(files: Sequence[Given], reading: Reading, by_record: bool, spans: bool) -> Iterator[Task]:
@@ -134,13 +142,10 @@ def read_piece(task: Task, reading: Reading, sink: Sink) -> Piece:
         piece = _new(task)
         piece.tally.notes.append(f"not read ({given.unread})")
         return piece
-    hashing = Thread(target=lambda: given.file.sha256)
-    hashing.start()
-    try:
+    with ThreadPoolExecutor(1) as pool:
+        hashing = pool.submit(lambda: given.file.sha256)
         piece = _read_file(task, reading, sink)
-    finally:
-        hashing.join()
-    piece.tally.sha256 = given.file.sha256
+        piece.tally.sha256 = hashing.result()
     return piece
 
 
@@ -150,7 +155,7 @@ def _read_file(task: Task, reading: Reading, sink: Sink) -> Piece:
     form = flat_form(given, reading)
     seen = recognize(given, reading.reader, form)
     if form and not isinstance(seen, str) and seen[0].name == TABLES:
-        _enter(piece.tally, seen)
+        _enter(piece.tally, seen, reading)
         try:
             _read_flat(piece, task, form, reading, sink)
             return piece
@@ -165,7 +170,7 @@ def _read_file(task: Task, reading: Reading, sink: Sink) -> Piece:
         return piece
     if not (task.by_record or seen[1].companion):
         raise UnusualError(f"a file of {seen[0].name}")
-    _enter(piece.tally, seen)
+    _enter(piece.tally, seen, reading)
     if not seen[1].companion:
         _read_records(piece, task, seen[0], reading, sink)
     return piece
@@ -177,10 +182,10 @@ def _new(task: Task) -> Piece:
     )
 
 
-def _enter(tally: Tally, seen: tuple[Reader, Recognized]) -> None:
+def _enter(tally: Tally, seen: tuple[Reader, Recognized], reading: Reading) -> None:
     reader, recognized = seen
     tally.reader, tally.version, tally.primary = reader.name, recognized.version, recognized.primary
-    tally.notes += [note for note in (recognized.note, recognized.companion) if note]
+    tally.notes += recognized.notes(bool(reading.options.models))
 
 
 def _read_flat(piece: Piece, task: Task, form: str, reading: Reading, sink: Sink) -> None:
@@ -224,22 +229,24 @@ def _chunks(
 
 
 def _length(draft: Draft) -> int:
-    """Characters of a draft's texts, and of what stands for other values."""
+    """What a draft takes, about: characters of texts and of what stands for other values, and a cell for each."""
     values = (*draft.fields.values(), *draft.found.values())
-    return sum(len(value if isinstance(value, str) else repr(value)) for value in values)
+    return sum(CELL + len(value if isinstance(value, str) else repr(value)) for value in values)
 
 
 def _part(drafts: list[Draft], reading: Reading, tally: Tally, piece: Piece) -> Part:
     """Do to the records of a chunk what `read_whole` does to all, as far as they can be told without the others."""
     context, tallies = Context(None, [tally]), [tally]
-    if any(ASKED in draft.fields for draft in drafts):
+    if any(ASKED in draft.fields or UNSERVED in draft.fields for draft in drafts):
         raise UnusualError("requests whose answers are in another file")
     pairing.map_item(drafts, reading.columns.get("item"), context)
     fits, why = pairing.fitting({str(draft.fields["item"]) for draft in drafts}, reading.exclude)
     drafts = [draft for draft in drafts if not _is_out(draft, why, piece)]
+    piece.marks.append(places.marks_of(drafts, tally))
     if any(name in OF_THE_ITEM for name in reading.columns) and not all(draft.ran for draft in drafts):
         raise UnusualError("what an item that never ran cannot tell")
     drafts = pairing.map_columns(drafts, reading.others, reading.constants, context, tallies)
+    piece.tasks |= places.tasks_of(drafts)
     drafts, primary, names = scoring.place_scores(
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )
@@ -277,8 +284,11 @@ def gathered(
     Raises
     ------
     UnusualError
-        When pieces of one file tell of different tables.
+        When pieces of one file tell of different tables, or those of any of different questions at one place.
     """
+    places.check_marks([marks for piece in pieces for marks in piece.marks])
+    if len(set[str]().union(*(piece.tasks for piece in pieces))) > 1:
+        raise UnusualError("families of several tasks, which only all records tell apart")
     tallies: list[Tally] = []
     parts: list[Part] = []
     for place in range(len(files)):
@@ -305,6 +315,7 @@ def _one_tally(pieces: Sequence[Piece]) -> Tally:
         first,
         left_out=[],
         stated={},
+        words={},
         renamed={},
         notes=list(dict.fromkeys(n for p in pieces for n in p.tally.notes)),
     )
@@ -315,8 +326,9 @@ def _one_tally(pieces: Sequence[Piece]) -> Tally:
     for piece in pieces:
         for own, new in piece.tally.renamed.items():
             whole.renamed.setdefault(own, new)
-        for scale, (small, large) in piece.tally.stated.items():
-            whole.count_stated(scale, small, large)
+        for scale, counts in piece.tally.stated.items():
+            whole.count_stated(scale, *counts)
+        whole.words |= piece.tally.words
     for stage in range(3):
         whole.left_out += [line for piece in pieces if piece.stages for line in piece.stages[stage]]
     return whole

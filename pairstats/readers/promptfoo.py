@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from types import UnionType
 from typing import Any
 
 from pairstats.errors import ReadError
-from pairstats.readers import promptfoo_csv
+from pairstats.readers import promptfoo_csv, states
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.documents import Document, open_object
 from pairstats.readers.drafts import as_text
-from pairstats.readers.each import made
+from pairstats.readers.each import UNFORESEEN, expect, made
 from pairstats.readers.jsonlines import dig, first_objects, objects, real, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.promptfoo_attempts import Attempts, Places, failed, provider
 from pairstats.readers.prompts import identified
-from pairstats.readers.reasons import error_reason
 from pairstats.readers.rowlog import present
 from pairstats.schema import ANSWERED
 
@@ -40,6 +40,10 @@ _LISTS = tuple(
 )
 """Where results may lie: of the command line they are one level deeper than of the library."""
 WHAT = "a result"
+_KINDS: dict[str, type | UnionType] = {
+    "namedScores": dict, "score": bool | int | float, "success": bool, "promptIdx": int, "response": dict,
+}  # fmt: skip
+"""Kinds of the values without which a result is none; others of a wrong kind are unknown."""
 CSV_NOTE = "a CSV keeps neither tokens, cost, latency nor error messages, and scores to two decimals"
 
 
@@ -70,6 +74,7 @@ class PromptfooReader:
         """
         attempts, scores = Attempts(), _Scores()
         broken: set[int] = set()
+        number = -1
         for number, (source, result) in enumerate(_results(file, options)):
             if isinstance(result, LeftOut):
                 yield result
@@ -85,6 +90,11 @@ class PromptfooReader:
                     f"{source} must be a result with 'vars', but is {str(result)[:60]!r}. Remove it, or pass "
                     "keep_going=True to leave such results out and count them."
                 )
+        if number < 0:
+            raise ReadError(
+                f"{file.shown} must hold at least one result, but its list of results is empty: the evaluation had "
+                "no tests, or was exported before it ran. Export it again, or leave the file out."
+            )
         places, names = attempts.places(), scores.names()
         again = (
             each for number, each in enumerate(_results(file, options))
@@ -163,20 +173,33 @@ def _listed(opened: Document) -> Iterator[tuple[int, Any]]:
     return enumerate(_of_table(body["table"], opened.values(_path(opened, "table", "body"))))
 
 
-def _of_table(table: Json, rows: Iterable[tuple[int, Any]]) -> Iterator[Json]:
+def _of_table(table: Json, rows: Iterable[tuple[int, Any]]) -> Iterator[Any]:
     """Lay out the table of versions 1 and 2, one row a test and one output a prompt, as results."""
     prompts = table["head"]["prompts"]
     for test, row in rows:
-        variables = dict(zip(table["head"]["vars"], row["vars"], strict=True))
-        for number, output in enumerate(row["outputs"]):
-            prompt = prompts[number]
-            yield {
-                "vars": variables, "testIdx": test, "promptIdx": number, "success": output.get("pass"),
-                "provider": {"id": output.get("provider") or prompt.get("provider")}, "prompt": prompt,
-                "response": {"output": output.get("text"), "tokenUsage": output.get("tokenUsage")},
-                "testCase": row.get("test") or {}, "description": row.get("description"),
-                **{name: output[name] for name in _SAME_IN_TABLE if name in output},
-            }  # fmt: skip
+        try:
+            yield from list(_of_row(table["head"], test, row))
+        except UNFORESEEN:
+            # No result can be told from the others of a broken row: none of them is one.
+            yield from ([row] for _ in prompts)
+
+
+def _of_row(head: Json, test: int, row: Json) -> Iterator[Json]:
+    expect(row, "row", {"vars": list, "outputs": list, "test": dict, "description": str})
+    prompts, outputs = head["prompts"], row["outputs"]
+    if not 1 <= len(outputs) <= len(prompts):
+        raise ValueError(f"it has {len(outputs)} outputs of {len(prompts)} prompts")
+    variables = dict(zip(head["vars"], row["vars"], strict=True))
+    for number, output in enumerate(outputs):
+        expect(output, "output")
+        prompt = prompts[number]
+        yield {
+            "vars": variables, "testIdx": test, "promptIdx": number, "success": output.get("pass"),
+            "provider": {"id": output.get("provider") or prompt.get("provider")}, "prompt": prompt,
+            "response": {"output": output.get("text"), "tokenUsage": output.get("tokenUsage")},
+            "testCase": row.get("test") or {}, "description": row.get("description"),
+            **{name: output[name] for name in _SAME_IN_TABLE if name in output},
+        }  # fmt: skip
 
 
 _SAME_IN_TABLE = (
@@ -211,12 +234,12 @@ class _Scores:
 
     @staticmethod
     def check(result: Json) -> None:
-        if not isinstance(result.get("namedScores") or {}, dict):
-            raise TypeError(f"its namedScores are a {type(result['namedScores']).__name__}")
+        expect(result, "result", _KINDS)
 
     def add(self, result: Json) -> None:
         self._named |= set(result.get("namedScores") or ())
-        self._differ = self._differ or real(result.get("score")) != real(result.get("success"))
+        score, verdict = real(result.get("score")), real(result.get("success"))
+        self._differ = self._differ or (None not in (score, verdict) and score != verdict)
 
     def names(self) -> tuple[str, ...]:
         if self._named:
@@ -256,19 +279,22 @@ def _record(
 
 def _status(result: Json, response: Any) -> tuple[str, str | None]:
     if failed(result):
-        return "error", error_reason(str(result.get("error") or dig(response, "error") or ""), "unknown")
+        message = str(result.get("error") or dig(response, "error") or "")
+        return states.broken("promptfoo", message, "failureReason")
     if not isinstance(response, dict):
         return "error", "no_response"
-    stop = response.get("finishReason")
     output = as_text(response.get("output"))
     filled = bool(output and output.strip())
-    if stop == "content_filter" or dig(response, "guardrails", "flaggedOutput") is True:
-        return "refused", "content_filter"
-    if response.get("isRefusal") is True:
-        return "refused", None
-    if stop in ("length", "max_tokens"):
-        return (ANSWERED, "length") if filled else ("truncated", "max_tokens")
-    return (ANSWERED if filled else "empty"), None
+    ended = states.told("promptfoo", states.STOP, response.get("finishReason"))
+    said = (
+        states.told(
+            "promptfoo", "response.guardrails.flaggedOutput", dig(response, "guardrails", "flaggedOutput")
+        ),
+        ended,
+        states.told("promptfoo", "response.isRefusal", response.get("isRefusal")),
+    )
+    ended = next((state for state in said if state and state.status == "refused"), ended)
+    return states.cut(ended, filled) if ended else (ANSWERED if filled else "empty", None)
 
 
 def _usage(result: Json, response: Any) -> Json:

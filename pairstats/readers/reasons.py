@@ -7,7 +7,11 @@ import re
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("rate_limit", r"rate.?limit|\b429\b|too many requests|quota"),
     ("context", r"context.?(length|window)|maximum context|too many tokens|prompt is too long"),
-    ("content_filter", r"content.?(filter|policy|management)"),
+    (
+        "content_filter",
+        r"content.?(filter|policy|management)|responsible.?ai|prohibited.?content"
+        r"|safety (system|filter|settings)|data.?inspection.?failed",
+    ),
     ("overloaded", r"overloaded|\b(503|529)\b|service unavailable|at capacity"),
     ("timeout", r"time.?d?.?out|\b(408|504)\b|deadline"),
     ("cancelled", r"cancel"),

@@ -130,6 +130,14 @@ class _Known:
         return self._replies[key]
 
     def canonical(self, gold: Any, asked: _Asked) -> str | None:
+        """Canonical key; of several that are accepted, a JSON list."""
+        several = self._answers.accepted(gold) if isinstance(self._answers, AnswerFormat) else (gold,)
+        if len(several) == 1:
+            return self._canonical(several[0], asked)
+        keys = [self._canonical(each, asked) for each in several]
+        return None if None in keys else json.dumps(list(dict.fromkeys(keys)), ensure_ascii=False)
+
+    def _canonical(self, gold: Any, asked: _Asked) -> str | None:
         if type(gold) is not str or asked.key is None:
             return self._answers.canonical(gold, asked.options)
         key = gold, asked.key

@@ -13,23 +13,24 @@ from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError
+from pairstats.readers import states
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.cut import suspected
 from pairstats.readers.drafts import MISSING, as_text, is_nan
-from pairstats.readers.each import made
+from pairstats.readers.each import id_of, made
 from pairstats.readers.jsonlines import real, whole
 from pairstats.readers.mapping import lookup
 from pairstats.readers.outline import Outline, outline
-from pairstats.readers.reasons import error_reason
+from pairstats.readers.place import Place, place_of
 from pairstats.readers.sheets import Row, open_sheet
 from pairstats.readers.tables import RIGHT, WRONG
 from pairstats.schema import ANSWERED
 
 Scores = dict[str, float | None]
-TASK_ERROR = "task_error"
 SCORER_ERROR = "scorer_error"
 _COUNTS = ("input_tokens", "output_tokens")
 _AMOUNTS = ("latency_s", "cost_usd")
+_NAMES = ("item", "model")
 _AS_THEY_ARE = (*_COUNTS, *_AMOUNTS, "repeat", "confidence")
 
 
@@ -105,7 +106,7 @@ def state(error: Any, reply: Any, scores: Mapping[str, Any], rescored: bool) -> 
         Status and reason.
     """
     if error not in (None, "", {}, []):
-        return "error", error_reason(as_text(error) or "", TASK_ERROR)
+        return states.broken(states.ANY, as_text(error) or "")
     known = [value for value in scores.values() if value is not None and not is_nan(value)]
     unscored = bool(scores) and not known and not rescored
     if reply is not MISSING and (reply is None or (isinstance(reply, str) and not reply.strip())):
@@ -190,6 +191,8 @@ class RowLog:
         Number (or place) and content of every row.
     content : tuple of str
         Paths whose values name the item where no path of ``item`` holds one.
+    question : str
+        Path to the question, where ``item`` is only its place in a data set.
     scores : callable
         Scores of a row by name, None where the platform has none.
     errors : tuple of str
@@ -216,6 +219,7 @@ class RowLog:
     fields: Mapping[str, tuple[str, ...]]
     rows: Callable[[RunFile, ReadOptions], Rows] = sheet_rows
     content: tuple[str, ...] = ()
+    question: str = ""
     scores: Callable[[Row], Scores] = _no_scores
     errors: tuple[str, ...] = ("error",)
     outcome: Callable[[Row], tuple[str, str | None] | None] = _no_outcome
@@ -269,10 +273,20 @@ class RowLog:
         text = None if reply is MISSING else as_text(reply)
         fields |= {"response": text or None, "status": told[0], "reason": told[1]}
         source, identity = f"{file.shown}:{place}", digest(file.content_sha256, place, row)
-        return Record(source, present(fields), scores, row, identity)
+        return Record(source, present(fields), scores, row, identity, self._place(fields, row))
+
+    def _place(self, fields: dict[str, Any], row: Row) -> Place | None:
+        """Which question this is, where it is named by its place."""
+        if not self.question:
+            return None
+        asked = first(row, (self.question,))
+        told = "" if asked is None else content_id(asked)
+        return place_of(self.fields["item"][0], fields["item"], fields.get("study"), told, self.question)
 
     def _field(self, name: str, row: Row) -> Any:
         value = first(row, self.fields[name])
+        if name in _NAMES and value is not None:
+            id_of(value, name)
         if name not in _AS_THEY_ARE:
             return as_text(value)
         if name == "confidence":

@@ -7,7 +7,7 @@ from typing import Any
 
 from pairstats import schema
 from pairstats.errors import PairingError, ReadError, listed
-from pairstats.readers.drafts import MISSING, Draft, Tally, is_nan, leave_out
+from pairstats.readers.drafts import MISSING, Draft, Tally, Word, is_nan, leave_out
 from pairstats.readers.mapping import NowhereError, names_meant, names_shown, paths_of, scores_of
 
 JUDGED = "primary score"
@@ -67,12 +67,14 @@ def place_scores(
     if wanted is None and len(names) > 1 and not rescored:
         raise PairingError(
             f"`score` must name the primary score, since the records hold {len(names)}: {', '.join(names)}. "
-            f"Write score={names[0]!r}; the others stay as further columns."
+            f"Write score={names[0]!r}; the others stay as further columns. The first records that hold them are "
+            f"{listed(dict.fromkeys(_first_with(drafts, name) for name in names))}."
         )
     if wanted is not None and wanted not in names:
         if all(draft.found.get(wanted, MISSING) is MISSING for draft in drafts):
             raise NowhereError(
-                f"score={wanted!r} must be a score or path of the records, but they hold "
+                f"score={wanted!r} must be a score or path of the records of "
+                f"{listed(dict.fromkeys(tallies[draft.file].file for draft in drafts))}, but they hold "
                 f"{', '.join(names) or 'no score'}. Paths: {names_shown(paths_of(tallies))}."
             )
         for draft in drafts:
@@ -83,6 +85,10 @@ def place_scores(
     if any(faults) and not keep_going:
         raise ReadError(next(filter(None, faults)) + f". {_LEAVE_OUT}")
     return leave_out(zip(drafts, faults, strict=True), tallies), primary, names
+
+
+def _first_with(drafts: Sequence[Draft], score: str) -> str:
+    return next(draft.source for draft in drafts if score in draft.scores)
 
 
 def _judged_by(drafts: Sequence[Draft], names: Sequence[str], tallies: list[Tally]) -> str | None:
@@ -142,6 +148,7 @@ def _place_scores(draft: Draft, primary: str | None, tally: Tally) -> str | None
     broken = next(((n, v) for n, v in (draft.scores | mapped).items() if not _is_number(v)), None)
     if broken is not None:
         return f"score {broken[0]!r} of {draft.source} must be a number, but is {str(broken[1])[:60]!r}"
+    tally.words |= {value.word: float(value) for value in draft.scores.values() if isinstance(value, Word)}
     scored = {name: _number(value, tally) for name, value in draft.scores.items()}
     mapped = {name: _number(value, tally) for name, value in mapped.items()}
     if draft.fields["status"] in schema.MISSING:

@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any, TextIO
 
 import pyarrow as pa
-import pyarrow.ipc
-import pyarrow.parquet
 import zstandard
 
 from pairstats.errors import ReadError, listed
+from pairstats.readers import arrow_files
 from pairstats.readers.arrays import rows_of
 from pairstats.readers.base import LONGEST_LINE, LeftOut, RunFile
+from pairstats.readers.columns import plain_types
 from pairstats.readers.documents import open_document
 from pairstats.readers.excel import is_workbook, open_workbook
 from pairstats.readers.jsonlines import Broken, first_objects, objects
@@ -63,7 +63,7 @@ class Sheet:
 def form_of(file: RunFile) -> str:
     """Say how a table is written, from its first bytes; empty if it is none."""
     head = file.head
-    for magic, form in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
+    for magic, form in arrow_files.FORMS.items():
         if head.startswith(magic):
             return form
     if is_workbook(head):
@@ -96,7 +96,7 @@ def open_sheet(file: RunFile, *, keep_going: bool = False) -> Sheet:
         When the file is no table, has a column name twice, or can't be decoded.
     """
     form = form_of(file)
-    if form in ("parquet", "arrow"):
+    if form in arrow_files.FORMS.values():
         names, rows = _arrow(file, form)
     elif form == "excel":
         names, rows = open_workbook(file)
@@ -317,21 +317,18 @@ def _rows_of_columns(document: Any, shown: str) -> list[Any]:
 
 
 def _arrow(file: RunFile, form: str) -> tuple[list[str], Callable[[], Rows]]:
-    source = pa.BufferReader(file.read_bytes()) if file.packed else pa.OSFile(str(file.path))
+    path = str(file.path)
+    source = partial(pa.BufferReader, file.read_bytes()) if file.packed else partial(pa.OSFile, path)
     try:
-        if form == "parquet":
-            parquet = pa.parquet.ParquetFile(source)
-            batches = partial(parquet.iter_batches, BATCH_ROWS)
-            return list(parquet.schema_arrow.names), partial(_arrow_rows, file, batches)
-        arrow = pa.ipc.open_file(source)
-        blocks = partial(map, arrow.get_batch, range(arrow.num_record_batches))
-        return list(arrow.schema.names), partial(_arrow_rows, file, blocks)
+        names, batches = arrow_files.opened(source, form, BATCH_ROWS)
     except (pa.ArrowException, OSError) as error:
         raise ReadError(f"{file.shown} is a damaged {form} file: {error}. Is it whole?") from error
+    return names, partial(_arrow_rows, file, batches)
 
 
 def _arrow_rows(file: RunFile, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Rows:
     try:
-        yield from enumerate((row for batch in batches() for row in batch.to_pylist()), start=1)
+        tables = (plain_types(pa.Table.from_batches([batch])) for batch in batches())
+        yield from enumerate((row for table in tables for row in table.to_pylist()), start=1)
     except (pa.ArrowException, OSError) as error:
         raise ReadError(f"{file.shown} has a damaged block: {error}. Is it whole?") from error

@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 
 from pairstats import invariants, schema
 from pairstats.errors import SchemaError
-from pairstats.readers import pairing
+from pairstats.readers import attempts, pairing
 from pairstats.readers.columns import UnusualError
+from pairstats.readers.differing import clash_of
 from pairstats.readers.drafts import Draft, Tally, counted, ledger, left_out_frame, no_counts
 from pairstats.readers.files import Given
 from pairstats.readers.keys import KeysOnDisk
@@ -108,7 +109,7 @@ def _laid_on_disk(folder: Path, part: Part) -> Part:
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with os.fdopen(handle, "wb") as stream, pa.ipc.new_file(stream, table.schema, options=options) as writer:
         writer.write_table(table)
-    large = frozenset(n for n in part.met if n in table.column_names and holds_large(table.column(n)))
+    large = frozenset(name for name in part.met if holds_large(part.column(name)))
     stored = Stored(Path(name), part.table.num_rows, leaving_unit(part), large)
     return replace(part, table=part.table.schema.empty_table(), identity=part.identity[:0], stored=stored)
 
@@ -135,7 +136,6 @@ class _Writing:
         self.files, self.reading, self.parts, self.tallies = files, reading, parts, tallies
         self.shifts = shifts(parts)
         self.keys = KeysOnDisk(folder)
-        self.models: set[str] = set()
         self.counts = no_counts(len(files))
         self.odd: dict[str, set[str]] = {name: set() for name in schema.IDS}
 
@@ -172,7 +172,6 @@ class _Writing:
     def _look(self, part: Part) -> None:
         self._count(part, np.ones(part.table.num_rows, dtype=bool))
         self.keys.add(key_table(part))
-        self.models.update(pc.unique(part.column("model")).to_pylist())
         for name, odd in self.odd.items():
             values = pc.unique(in_type(part.column(name), pa.string()))
             plain = pc.fill_null(pc.match_substring_regex(values, invariants.PLAIN_NAME), True)
@@ -191,9 +190,11 @@ class _Writing:
             if all(drafts[one].fields[name] == drafts[two].fields[name] for name in schema.KEY)
         ]
         clashes = [(one, two) for one, two, _ in twice if one.identity != two.identity]
+        if not all(attempts.is_reply(draft) for clash in clashes for draft in clash):
+            raise UnusualError("perhaps attempts of one request")
         if clashes:
             again = partial(raws, self.files, self.reading)
-            raise pairing.clash_of(clashes, again, len(self.models) == 1)
+            raise clash_of(clashes, again, self.tallies)
         for one, two, _ in twice:
             pairing.check_same(one, two)
             self.tallies[two.file].merged += 1

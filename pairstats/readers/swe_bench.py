@@ -8,25 +8,27 @@ resolved instances alone would be a perfect score. An instance that a run does n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from pairstats.errors import ReadError
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
+from pairstats.readers.each import expect, made
 from pairstats.readers.jsonlines import objects, parse
 from pairstats.readers.outline import Outline, document
 from pairstats.readers.rowlog import RowLog, Scores, score_of
 from pairstats.readers.sheets import Row
+from pairstats.readers.states import State, words
+from pairstats.schema import MISSING
 
 INSTANCE = re.compile(r"^(instance_)?(?P<repo>[\w.-]+?__[\w.-]+?)-\w+")
+ENDED = words("swe_bench", "list that names the instance")
 STATES: tuple[tuple[str, str], ...] = (
     ("resolved", "resolved"), ("resolved_ids", "resolved"),
-    ("no_generation", "no_patch"), ("empty_patch_ids", "no_patch"),
-    ("no_logs", "no_logs"), ("install_fail", "install_fail"), ("error_ids", "harness_error"),
-    ("incomplete_ids", "not_run"),
+    *((name, str(state.reason)) for name, state in ENDED.items()),
 )  # fmt: skip
 """List of a results file, and what its instances are; the first list that names an instance counts."""
-FAILED = ("no_logs", "install_fail", "harness_error")
 TRIED = (
     "generated", "with_logs", "applied", "no_apply", "test_errored", "test_timeout", "submitted_ids",
     "completed_ids", "unresolved_ids", *(name for name, _ in STATES),
@@ -54,28 +56,48 @@ def _detect(file: RunFile, seen: Outline) -> str:
 
 def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[str, Row | LeftOut]]:
     whole = document(file)
+    rows: Iterable[Row | LeftOut]
     if "leaderboards" in whole:
-        rows = _of_leaderboards(whole)
-    elif all(isinstance(value, bool) for value in whole.values()):
+        rows = _of_leaderboards(file, whole, options)
+    elif isinstance(next(iter(whole.values()), None), bool):
         model = _folder(file, "traj", 1)
         rows = ({"instance_id": name, "resolved": value, "model": model} for name, value in whole.items())
     else:
         rows = _of_lists(file, whole)
     for row in rows:
-        match = INSTANCE.match(row["instance_id"])
-        where = ".".join(filter(None, (row.get("study"), row.get("model"), row["instance_id"])))
-        yield where, {**row, "repo": match["repo"] if match else None}
+        yield ("", row) if isinstance(row, LeftOut) else _placed(row)
 
 
-def _of_leaderboards(whole: dict[str, Any]) -> Iterator[Row]:
+def _placed(row: Row) -> tuple[str, Row]:
+    """Name a row and its repository; an instance that is no text has neither, and is refused where it is made."""
+    name = row["instance_id"]
+    match = INSTANCE.match(name) if isinstance(name, str) else None
+    where = ".".join(filter(None, (row.get("study"), row.get("model"), str(name))))
+    return where, {**row, "repo": match["repo"] if match else None}
+
+
+def _of_leaderboards(file: RunFile, whole: dict[str, Any], options: ReadOptions) -> Iterator[Row | LeftOut]:
     for board in whole["leaderboards"]:
-        for result in board["results"]:
-            for name, details in (result.get("per_instance_details") or {}).items():
-                yield {**details, "instance_id": name, "model": result["name"], "study": board["name"]}
+        for number, result in enumerate(board["results"]):
+            where = f"{file.shown}:{board['name']}.results[{number}]"
+            make = partial(_of_result, result, board["name"])
+            rows = made(where, "a result of a leaderboard", options.keep_going, make)
+            yield from [rows] if isinstance(rows, LeftOut) else rows
+
+
+def _of_result(result: Any, board: str) -> list[Row]:
+    expect(result, "result", {"per_instance_details": dict, "name": str})
+    place = {"model": result["name"], "study": board}
+    return [
+        {**(details if isinstance(details, dict) else {"resolved": [details]}), "instance_id": name, **place}
+        for name, details in (result.get("per_instance_details") or {}).items()
+    ]
 
 
 def _of_lists(file: RunFile, whole: dict[str, Any]) -> Iterator[Row]:
-    tried = {str(name): None for key in TRIED for name in whole.get(key) or []}
+    named = [name for key in TRIED for name in whole.get(key) or []]
+    yield from ({"instance_id": name} for name in named if not isinstance(name, str))
+    tried = {name: None for name in named if isinstance(name, str)}
     submitted = _submitted(file)
     if not submitted and not ALL_TRIED & whole.keys():
         raise ReadError(
@@ -112,17 +134,15 @@ def _folder(file: RunFile, root: str, below: int) -> str | None:
     return parts[place] if place < len(parts) else None
 
 
-def _outcome(row: Row) -> tuple[str, str | None] | None:
-    state = row.get("state")
-    if state in FAILED:
-        return "error", state
-    if state == "not_run":
-        return "absent", state
-    return ("empty", state) if state == "no_patch" else None
+def _outcome(row: Row) -> State | None:
+    return next((state for state in ENDED.values() if state.reason == row.get("state")), None)
 
 
 def _scores(row: Row) -> Scores:
-    return {"resolved": None if row.get("state") in (*FAILED, "not_run") else score_of(row.get("resolved"))}
+    expect(row, "instance", {"instance_id": str, "resolved": bool})
+    ended = _outcome(row)
+    missing = ended is not None and ended.status in MISSING
+    return {"resolved": None if missing else score_of(row.get("resolved"))}
 
 
 READER = RowLog(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +17,13 @@ from typing import Any
 from pairstats import schema
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
-from pairstats.readers.drafts import MISSING, as_text
-from pairstats.readers.jsonlines import PROBED_LINES
+from pairstats.readers.drafts import MISSING, Word, as_text
+from pairstats.readers.jsonlines import PROBED_LINES, real_of
 from pairstats.readers.mapping import lookup
 from pairstats.readers.maps import spread
+from pairstats.readers.row_states import state_of_row
 from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet, why_no_table
+from pairstats.readers.states import told
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "question_id", "sample_id", "instance_id", "task_id", "qid", "id"),
@@ -39,7 +42,20 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "answer": ("answer", "prediction", "predicted", "pred"),
     "gold": ("gold", "gold_answer", "target", "expected", "label", "reference"),
     "outcome": ("outcome",),
-    "response": ("response", "completion", "output", "solution"),
+    "response": (
+        "response",
+        "completion",
+        "output",
+        "model_output",
+        "model_response",
+        "generation",
+        "generated_text",
+        "reply",
+        "solution",
+    ),
+    "error": ("error", "error_message", "exception", "is_error"),
+    "code": ("status_code", "http_status"),
+    "stop": ("finish_reason", "stop_reason"),
     "confidence": ("confidence",),
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
@@ -55,11 +71,14 @@ FROM_ONE = ("epoch", "trial")
 """Repeats that are counted from 1 where their smallest number is 1; a `repeat` is counted from 0."""
 INTEGERS = ("repeat", "input_tokens", "output_tokens")
 REALS = ("latency_s", "cost_usd")
-STATUS_WORDS = {"ok": "answered", "success": "answered", "completed": "answered", "no_answer": "unparsed"}
+TOLD_BY = ("status", "error", "code", "stop")
+"""Roles that tell the status; the cells of all but the first are kept beside."""
 RIGHT = frozenset({"true", "yes", "y", "correct", "right", "c", "pass", "passed"})
 WRONG = frozenset({"false", "no", "n", "incorrect", "wrong", "i", "fail", "failed"})
 FLAG = re.compile(r"^(is|has|was|in|with|needs)_|_?flag$")
 """Names of properties of an item that look like scores."""
+PROPERTY = re.compile(r"(^|_)(std|stderr|stdev|sem|ci|variance|p_?value|difficulty|agreement|weight)(_|$)")
+"""Names of statistics and of shares that are no score of a model."""
 
 TABLE_NAME = re.compile(r"\.(csv|tsv|parquet|arrow|feather|xlsx)(\.gz|\.zst)?$")
 
@@ -67,9 +86,11 @@ FOREIGN: tuple[frozenset[str], ...] = tuple(map(frozenset, (
     {"doc_id", "resps"}, {"custom_id", "response"}, {"custom_id", "result"}, {"custom_id", "body"},
     {"choices", "object"}, {"testCase"}, {"promptIdx"}, {"evaluation_result_id"}, {"spec"}, {"event_id"},
     {"eval", "samples"}, {"session_id", "chat_history"}, {"instruction", "generator_1"},
-    {"request", "response"}, {"error", "response"},
+    {"request", "response"},
 )))  # fmt: skip
 """Keys by which JSON belongs to another platform."""
+FOREIGN_UNSCORED = frozenset({"error", "response"})
+"""Keys of calls that were only logged; with item, model and score beside them, they are a table's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +162,17 @@ class TableReader:
         if _is_foreign(sheet.names, form):
             return Declined("its keys are those of another platform")
         if _holds_decisions(file, sheet):
-            return Recognized(form)
-        return Declined(f"no column is an answer or a score by its name: {listed(sheet.names, 8)}")
+            return Recognized(form, guess=_guess(file, sheet))
+        return Declined(_why_no_decision(sheet))
 
     def read(self, file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
         """Yield one record a row and model."""
         sheet = spread(open_sheet(file, keep_going=options.keep_going), DECISIVE)
+        if twice := alike(sheet.names):
+            raise ReadError(
+                f"Column names of {file.shown} must differ by more than case and blanks, but {listed(twice, 8)} do "
+                "not, and each may be what counts. Write them alike, or rename what is another column."
+            )
         slots = _slots(file, sheet, options)
         first, further = _first_repeat(sheet, slots), further_of(sheet.names, slots)
         empty = True
@@ -159,7 +185,7 @@ class TableReader:
                 source = f"{file.shown}:{number}" + (f":{slot.model}" if slot.model is not None else "")
                 try:
                     fields, scores = _fields(source, row, slot, first), _score_cells(source, row, slot)
-                    fields["status"] = _status(source, row, slot, fields, scores)
+                    fields |= _state(source, row, slot, fields, scores)
                 except ReadError as error:
                     if not options.keep_going:
                         raise
@@ -178,20 +204,29 @@ READER = TableReader()
 
 
 def is_plain(names: tuple[str, ...], form: str) -> bool:
-    """Whether names alone say that a table is plain and long: items, models and what was answered or scored."""
+    """Whether names alone say that a table is plain and long: a decision a row, answered or scored."""
     roles, scores = roles_of(names), scores_of(names, None)
     says = bool(roles.keys() & {"answer", "response"} or scores or _blocks(names))
-    return says and {"item", "model"} <= roles.keys() and not _is_foreign(names, form)
+    return says and bool("model" in roles or scores) and not _is_foreign(names, form)
 
 
 def _is_foreign(names: tuple[str, ...], form: str) -> bool:
     keys = {name.strip() for name in names}
-    return form.startswith("json") and any(foreign <= keys for foreign in FOREIGN)
+    scored = {"item", "model"} <= roles_of(names).keys() and bool(scores_of(names, None))
+    foreign = FOREIGN if scored else (*FOREIGN, FOREIGN_UNSCORED)
+    return form.startswith("json") and any(each <= keys for each in foreign)
 
 
 def plain_of(name: str) -> str:
     """Write a column's name as `ALIASES` has it."""
     return re.sub(r"[\s.-]+", "_", name.strip().lower())
+
+
+def alike(names: tuple[str, ...]) -> list[str]:
+    """Names that mean the same to a reader and yet differ, of which one would hide the other."""
+    meant = {*SCORE_NAMES, *itertools.chain.from_iterable(ALIASES.values())}
+    times = Counter(plain for name in names if (plain := plain_of(name)) in meant)
+    return [name for name in names if times[plain_of(name)] > 1]
 
 
 def roles_of(names: tuple[str, ...]) -> dict[str, str]:
@@ -203,9 +238,14 @@ def roles_of(names: tuple[str, ...]) -> dict[str, str]:
         if (alias := next((alias for alias in aliases if alias in by_name), None)) is not None
     }
     prediction = next((by_name[alias] for alias in ALIASES["answer"][1:] if alias in by_name), None)
-    if prediction is not None and "answer" in by_name and "gold" not in found:
-        found |= {"answer": prediction, "gold": by_name["answer"]}  # data sets call their key the answer
+    if prediction is not None and "answer" in by_name:  # data sets call their key the answer
+        found |= {"answer": prediction, "gold": _key(by_name) or by_name["answer"]}
     return found
+
+
+def _key(by_name: Mapping[str, str]) -> str | None:
+    """Column of the key by a name that nothing else has; a label may be anything."""
+    return next((by_name[alias] for alias in ALIASES["gold"] if alias in by_name and alias != "label"), None)
 
 
 def scores_of(names: tuple[str, ...], wanted: str | None) -> dict[str, str]:
@@ -214,7 +254,15 @@ def scores_of(names: tuple[str, ...], wanted: str | None) -> dict[str, str]:
         name if name == wanted else plain_of(name): name
         for name in names
         if name == wanted or plain_of(name) in SCORE_NAMES or plain_of(name).startswith("score_")
-    }
+    } | _path_of(wanted, names)
+
+
+def _path_of(wanted: str | None, names: tuple[str, ...]) -> dict[str, str]:
+    """Path to a score within an object, where that is what the user names."""
+    within = (
+        wanted is not None and wanted not in names and any(wanted.startswith(f"{name}.") for name in names)
+    )
+    return {wanted: wanted} if wanted is not None and within else {}
 
 
 def _slots(file: RunFile, sheet: Sheet, options: ReadOptions) -> list[Slot]:
@@ -242,6 +290,27 @@ def _holds_decisions(file: RunFile, sheet: Sheet) -> bool:
         return False
     is_table = TABLE_NAME.search(file.path.name.lower()) is not None
     return says or named == 2 or (bool(named or is_table) and bool(_likely_scores(file, sheet, roles)))
+
+
+def _why_no_decision(sheet: Sheet) -> str:
+    names, roles = listed(sheet.names, 8), roles_of(sheet.names)
+    if not (roles.keys() & {"answer", "response"} or scores_of(sheet.names, None) or _blocks(sheet.names)):
+        return f"no column is an answer or a score by its name: {names}"
+    lacking = " or ".join(name for name in ("item", "model") if name not in roles)
+    return f"it holds objects, as logs of platforms do, and no column is the {lacking} by its name: {names}"
+
+
+def _guess(file: RunFile, sheet: Sheet) -> str:
+    """Which columns are taken for models by their cells alone."""
+    roles, blocks = roles_of(sheet.names), _blocks(sheet.names)
+    if "model" in roles or scores_of(sheet.names, None) or blocks:
+        return ""
+    try:
+        models = _model_columns(file, sheet, roles)
+    except ReadError:  # which is raised where they are read
+        return ""
+    told = f"each of these columns is read as a model: {listed(models, 30)}; if not, name those that are: models="
+    return told if models else ""
 
 
 def _is_nested(sheet: Sheet) -> bool:
@@ -303,7 +372,7 @@ def _model_columns(file: RunFile, sheet: Sheet, roles: Mapping[str, str]) -> lis
         return []
     broken = [f"{name!r} has {p.first_other}" for name, p in likely.items() if p.first_other]
     kinds = sorted({p.kind for p in likely.values()})
-    flags = [name for name in likely if FLAG.search(plain_of(name))]
+    flags = [name for name in likely if FLAG.search(plain_of(name)) or PROPERTY.search(plain_of(name))]
     doubt = [
         *broken[:3],
         *([f"they hold {' as well as '.join(kinds)}"] if len(kinds) > 1 else []),
@@ -344,20 +413,11 @@ def _whole(cell: Any) -> int | None:
     return int(number)
 
 
-def real_of(cell: Any) -> float | None:
-    """Number in a cell, written as one or as text."""
-    if not isinstance(cell, str | int | float):
-        return None
-    try:
-        return float(cell)
-    except (ValueError, OverflowError):
-        return None
-
-
 def score_or_none(cell: Any) -> float | None:
     """Score in a cell: a truth value, one of the words for right and wrong, or a number."""
-    if isinstance(cell, str) and cell.strip().lower() in RIGHT | WRONG:
-        return float(cell.strip().lower() in RIGHT)
+    word = cell.strip().lower() if isinstance(cell, str) else ""
+    if word in RIGHT | WRONG:
+        return Word(word in RIGHT, word)
     number = real_of(cell)
     return None if number is None or math.isinf(number) else number
 
@@ -377,7 +437,7 @@ def _fields(source: str, row: Row, slot: Slot, first_repeat: int) -> dict[str, A
     fields: dict[str, Any] = {"model": slot.model}
     for role, column in slot.roles.items():
         cell = row.get(column)
-        if cell is None or role == "status":
+        if cell is None or role in TOLD_BY:
             continue
         if role in INTEGERS:
             number = _whole(cell)
@@ -400,32 +460,39 @@ def _unreadable(source: str, column: str, cell: Any, wanted: str) -> ReadError:
     )
 
 
-def _status(
+def _state(
     source: str, row: Row, slot: Slot, fields: Mapping[str, Any], scores: Mapping[str, float | None]
-) -> str:
-    """Status as the table says; without one, a row with neither score nor answer never ran."""
-    column = slot.roles.get("status")
-    cell = None if column is None else row.get(column)
-    if column is not None and cell is not None:
-        word = status_word(cell)
+) -> dict[str, str]:
+    """Status and reason as the table says; where nothing does, a row with neither score nor answer never ran."""
+    status, error, code, stop = (
+        row.get(slot.roles[role]) if role in slot.roles else None for role in TOLD_BY
+    )
+    if status is not None:
+        word = status_word(status)
         if word is None:
-            raise _unreadable(source, column, cell, f"one of {', '.join(schema.STATUSES)}")
-        return word
-    told = [*scores.values(), *(fields.get(role) for role in ("answer", "response"))]
+            raise _unreadable(source, slot.roles["status"], status, f"one of {', '.join(schema.STATUSES)}")
+        return {"status": word}
+    texts = [fields.get(role) for role in ("answer", "response")]
+    state = state_of_row((code, error), stop, texts, list(scores.values()))
+    if state is not None:
+        reason = fields.get("reason") or state.reason
+        return {"status": state.status, **({} if reason is None else {"reason": reason})}
     says = bool(scores) or any(role in slot.roles for role in ("answer", "response"))
-    return "absent" if says and all(value is None for value in told) else schema.ANSWERED
+    never = says and all(value is None for value in (*scores.values(), *texts))
+    return {"status": "absent" if never else schema.ANSWERED}
 
 
 def status_word(cell: Any) -> str | None:
     """Status that a cell says; None where it is no word for one."""
     word = str(cell).strip().lower()
-    word = STATUS_WORDS.get(word, word)
-    return word if word in schema.STATUSES else None
+    state = told("table", "status", word)
+    return word if word in schema.STATUSES else None if state is None else state.status
 
 
 def further_of(names: tuple[str, ...], slots: list[Slot]) -> list[str]:
     """Columns that have no role, and no name that the format gives a meaning."""
-    used = {name for slot in slots for name in (*slot.roles.values(), *slot.scores.values())}
+    used = {name for slot in slots for role, name in slot.roles.items() if role not in TOLD_BY[1:]}
+    used |= {name for slot in slots for name in slot.scores.values()}
     own = (*used, *schema.NAMES)
     return [name for name in names if name not in own and not schema.is_score(name)]
 

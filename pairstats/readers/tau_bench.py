@@ -11,18 +11,12 @@ from typing import Any
 
 from pairstats.readers.base import LeftOut, ReadOptions, RunFile
 from pairstats.readers.documents import open_object
+from pairstats.readers.each import expect
 from pairstats.readers.jsonlines import dig
 from pairstats.readers.outline import Outline
 from pairstats.readers.rowlog import RowLog, first, keys, reply_or_unknown, score_of, sheet_rows
 from pairstats.readers.sheets import Row
-
-ENDINGS: dict[str, tuple[str, str]] = {
-    "max_steps": ("truncated", "max_steps"),
-    "agent_error": ("error", "agent_error"),
-    "user_error": ("error", "user_error"),
-    "infrastructure_error": ("error", "server_error"),
-}
-"""Status and reason of a simulation that did not end by itself; ``too_many_errors`` is the agent's doing."""
+from pairstats.readers.states import State, told
 
 _FIRST = keys("tau-bench", ("task_id", "trial", "reward"), kinds=("array",))
 _SECOND = keys("tau2-bench", ("info", "tasks"), kinds=("object",), evidence=b'"agent_info"')
@@ -43,11 +37,19 @@ def _rows(file: RunFile, options: ReadOptions) -> Iterator[tuple[int | str, Row 
     model = dig(whole, "info", "agent_info", "llm")
     domain = dig(whole, "info", "environment_info", "domain_name")
     for number, row in opened.listed(_SIMULATIONS):
-        yield f"simulations.{number + 1}", {**row, "model": model, "study": domain}
+        about = {"model": model, "study": domain}
+        yield f"simulations.{number + 1}", {**row, **about} if isinstance(row, dict) else row
+
+
+def _outcome(row: Row) -> State | None:
+    """State of a simulation that did not end by itself; ``too_many_errors`` is the agent's doing."""
+    ending = "termination_reason"
+    return told("tau_bench", ending, str(row.get(ending)).rsplit(".", 1)[-1])
 
 
 def _reply(row: Row) -> Any:
     """What the agent said last; `MISSING` where it only acted, or the trajectory is not there."""
+    expect(row, "trial", {"traj": list, "messages": list})
     turns = row.get("traj") or row.get("messages") or []
     said = [turn.get("content") for turn in turns if dig(turn, "role") == "assistant"]
     return reply_or_unknown(said[-1] if said else None)
@@ -65,9 +67,10 @@ READER = RowLog(
         "cost_usd": ("agent_cost",),
         "latency_s": ("duration",),
     },
+    question="info.task.instruction",
     rows=_rows,
     scores=lambda row: {"reward": score_of(first(row, ("reward", "reward_info.reward")))},
     errors=("info.error",),
-    outcome=lambda row: ENDINGS.get(str(row.get("termination_reason")).rsplit(".", 1)[-1]),
+    outcome=_outcome,
     reply=_reply,
 )

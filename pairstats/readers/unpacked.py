@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -28,14 +27,14 @@ def files_in(file: RunFile) -> list[RunFile] | None:
     Returns
     -------
     list of RunFile or None
-        None for what is no archive of files: another file, an Excel workbook, a zip that has lost its end.
+        None for what is no archive of files: another file, or an Excel workbook.
         An Inspect log is the one file itself; where it was packed once more, it is unpacked.
 
     Raises
     ------
     ReadError
-        When a member's name leaves the archive, a member is damaged or encrypted, or the archive would unpack
-        to more than may be.
+        When a member's name leaves the archive, its directory or a member is damaged, one is encrypted, or the
+        archive would unpack to more than may be.
     """
     if file.packed:
         if not is_zip(file.head):
@@ -47,11 +46,15 @@ def files_in(file: RunFile) -> list[RunFile] | None:
         return files_in(inner) or [inner]
     if not is_zip(file.head) or is_workbook(file.head):
         return None
-    if not zipfile.is_zipfile(file.path):
-        return None  # its end is missing: Inspect's reader may save what is whole
     with Archive(file.path, file.shown) as archive:
-        if any(name in archive for name in _OF_INSPECT):
+        listing = archive.directory
+        if any(name in archive or name in listing.lost for name in _OF_INSPECT):
             return None
+        if not listing.whole:
+            raise ReadError(
+                f"{file.shown} must end with a directory of its files, but has none that can be read. "
+                "Fetch it again, or unpack what can be saved."
+            )
         return list(_members(file, archive))
 
 

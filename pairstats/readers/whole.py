@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from pairstats.errors import ReadError, listed
-from pairstats.readers import assemble, confidence, pairing, replies, requests, scoring
-from pairstats.readers.base import LeftOut, Reader, ReadOptions, Record, RunFile, digest
+from pairstats.readers import assemble, confidence, pairing, places, replies, requests, scoring
+from pairstats.readers.base import LeftOut, Reader, ReadOptions, Record, digest
 from pairstats.readers.drafts import MISSING, Draft, Tally
 from pairstats.readers.each import RestLostError
 from pairstats.readers.files import Given, recognize, unforeseen
-from pairstats.readers.items import ItemTable, index
-from pairstats.readers.mapping import KNOWN_PATHS, Context, lookup, paths_in
+from pairstats.readers.mapped import mapped
+from pairstats.readers.mapping import KNOWN_PATHS, lookup, paths_in
 from pairstats.readers.progress import Progress, progress_of
 from pairstats.readers.reading import Reading
 
@@ -42,7 +42,9 @@ def read_whole(
     with progress_of(files, progress) as bar:
         drafts, tallies = _read_all(files, reading, bar)
     drafts = requests.settle(drafts, tallies)
-    drafts = _mapped(drafts, reading, tallies)
+    drafts = mapped(drafts, reading, tallies)
+    places.check_places(drafts, tallies)
+    places.tell_tasks_apart(drafts, tallies)
     drafts = scoring.choose_score(
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )
@@ -54,40 +56,6 @@ def read_whole(
     drafts = pairing.merge_copies(drafts, tallies, partial(raws, files, reading))
     table = assemble.to_table(drafts, tallies, reading.score_range)
     return table, np.array([draft.file for draft in drafts], dtype=np.int64), tallies
-
-
-def _mapped(drafts: list[Draft], reading: Reading, tallies: list[Tally]) -> list[Draft]:
-    """Fill in every column that is mapped, is constant or has a default, and add what was planned."""
-    pairing.map_item(drafts, reading.columns.get("item"), Context(None, tallies))
-    drafts, idle = pairing.exclude_items(drafts, reading.exclude, tallies)
-    table = None if reading.items is None else index(reading.items, reading.item_key, drafts)
-    pairing.note_idle(idle, tallies, table.rows if table is not None and reading.planned else ())
-    context = Context(table, tallies)
-    drafts = pairing.map_columns(drafts, reading.others, reading.constants, context, tallies)
-    if table is not None:
-        drafts = _with_planned(drafts, table, reading, tallies)
-    return drafts
-
-
-def _with_planned(
-    drafts: list[Draft], table: ItemTable, reading: Reading, tallies: list[Tally]
-) -> list[Draft]:
-    """Enter the item table in the ledger, and add the planned items that never ran."""
-    unknown = {draft.fields["item"] for draft in drafts} - table.rows.keys()
-    note = f"{len(table.rows)} items" + (f"; {len(unknown)} with records are not in it" if unknown else "")
-    sha256 = "" if table.path is None else RunFile(table.path, table.shown).sha256
-    tally = Tally(table.shown, table.path, sha256, "items", notes=[note])
-    tallies.append(tally)
-    if not reading.planned:
-        return drafts
-    absent = list(pairing.planned_rows(drafts, table, reading.others, len(tallies) - 1, reading.exclude))
-    tally.records = len(absent)
-    absent = pairing.leave_out_unplaced(absent, tallies)
-    # The cell of a planned row is that of its fellows; only what belongs to the item is looked up.
-    of_item = {name: path for name, path in reading.others.items() if name not in (*pairing.CELL, "variant")}
-    return pairing.map_columns(
-        [*drafts, *absent], of_item, reading.constants, Context(table, tallies), tallies
-    )
 
 
 def _read_all(files: Sequence[Given], reading: Reading, bar: Progress) -> tuple[list[Draft], list[Tally]]:
@@ -139,7 +107,9 @@ def _read_file(given: Given, reading: Reading, tally: Tally, place: int, drafts:
     if isinstance(seen, str):
         if given.named and not reading.options.keep_going:
             remedy = "Turn it into a plain table (CSV, JSON Lines, Parquet)" + (
-                ", or name its reader=" if reading.reader is None else ""
+                ", or name its reader= ('table': you say what its columns are)"
+                if reading.reader is None
+                else ""
             )
             raise ReadError(
                 f"{file.shown} must be a run file that a reader knows, but none does: {seen}. {remedy}."
@@ -148,7 +118,7 @@ def _read_file(given: Given, reading: Reading, tally: Tally, place: int, drafts:
         return False
     reader, recognized = seen
     tally.reader, tally.version, tally.primary = reader.name, recognized.version, recognized.primary
-    tally.notes += [note for note in (recognized.note, recognized.companion) if note]
+    tally.notes += recognized.notes(bool(reading.options.models))
     if recognized.companion:
         return True
     for record in guarded(given, reader, reading.options):
@@ -215,7 +185,10 @@ def draft_of(record: Record, given: Given, names: Sequence[str], tally: Tally, p
     scores = dict(record.scores)
     if "score" in fields:
         scores.setdefault("score", fields.pop("score"))
+    if record.note and record.note not in tally.notes:
+        tally.notes.append(record.note)
     return Draft(
         place, record.source, record.identity or digest(given.file.content_sha256, tally.records), fields, scores,
-        {name: value for name, value in found.items() if value is not MISSING},
+        {name: value for name, value in found.items() if value is not MISSING}, record.place, record.when,
+        record.tried,
     )  # fmt: skip

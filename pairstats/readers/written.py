@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pairstats.errors import ReadError
+from pairstats.errors import PairingError, ReadError, SchemaError
 from pairstats.readers.base import RunFile
 from pairstats.readers.collect import asked, read_runs
 from pairstats.readers.columns import UnusualError
@@ -73,15 +73,16 @@ def write_runs(
     if path.suffix == ".parquet" and _unpacked_size(files) > STREAM_BYTES:
         if not overwrite:
             records_file.check_overwrite(path)
-        if not path.absolute().parent.is_dir():
-            raise ReadError(
-                f"Records are written to a folder that is there, but {str(path.parent)!r} is none."
-            )
+        records_file.check_folder(path)
         try:
             stream_runs(files, reading, path, progress, number_of_workers(files, reading, workers))
             return path
         except UnusualError:
             pass  # only all records together tell
+        except (PairingError, SchemaError):
+            if not reading.options.keep_going:
+                raise
+            # Whether records are few enough to be left out, only all of them together tell.
     return read_runs(paths, progress=progress, workers=workers, **words).save(path, overwrite=overwrite)
 
 

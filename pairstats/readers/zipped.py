@@ -25,6 +25,10 @@ MOST_REGULAR, SMALL = 250, 1 << 25
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _LOCAL_MAGIC = b"PK\x03\x04"
+_END = struct.Struct("<4s4H2IH")
+_END_MAGIC = b"PK\x05\x06"
+_MOST_COUNTED = 0xFFFF
+"""Members that the end of an archive can count; where there are more, another record does."""
 _SIZES_FOLLOW, _ENCRYPTED = 0x8, 0x1
 _STORED, _DEFLATE, _ZSTD = 0, 8, 93
 _ZIP64 = 0xFFFFFFFF
@@ -70,12 +74,25 @@ def directory(path: Path) -> Directory:
     -------
     Directory
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return Directory(tuple(_from_info(info) for info in archive.infolist()), whole=True)
-    except (zipfile.BadZipFile, struct.error):
-        with path.open("rb") as stream:
-            return _scan(stream, path.stat().st_size)
+    with path.open("rb") as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                if lists_all(archive, stream):
+                    return Directory(tuple(_from_info(info) for info in archive.infolist()), whole=True)
+        except (zipfile.BadZipFile, struct.error, NotImplementedError, ValueError):  # of a version, or a name
+            pass
+        return _scan(stream, path.stat().st_size)
+
+
+def lists_all(archive: zipfile.ZipFile, stream: IO[bytes]) -> bool:
+    """Whether as many members were found as the archive's end says: a damaged entry may hide what follows it."""
+    stream.seek(-_END.size - len(archive.comment), 2)
+    magic, *_, number, _, _, _ = _END.unpack(stream.read(_END.size))
+    return (
+        magic != _END_MAGIC
+        or number == _MOST_COUNTED
+        or number == len(archive.infolist()) % (_MOST_COUNTED + 1)
+    )
 
 
 def _from_info(info: zipfile.ZipInfo) -> Member:
@@ -125,6 +142,12 @@ class Archive:
         # A name that was written twice counts once, with its last content, as zip programs do.
         self._by_name = {member.name: member for member in self.directory.members}
         self._stream = path.open("rb")
+        try:
+            for member in self.directory.members:
+                self._check_name(member)
+        except ReadError:
+            self._stream.close()
+            raise
 
     def __enter__(self) -> Archive:
         return self
@@ -134,6 +157,18 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
+
+    def _check_name(self, member: Member) -> None:
+        """Refuse a member that has another name in the directory: it would pass for another one, or for none."""
+        self._stream.seek(max(0, member.offset))  # a damaged directory may point anywhere
+        head = self._stream.read(_LOCAL.size)
+        if len(head) < _LOCAL.size or head[:4] != _LOCAL_MAGIC:
+            return  # which is told where it is read
+        written = self._stream.read(_LOCAL.unpack(head)[-2])
+        names = written.decode("utf-8", "replace"), written.decode("cp437")
+        if member.name not in names:
+            where = f"{self.shown}:{member.name}"
+            raise ReadError(f"{where} is damaged: its own name is {names[0]!r}. Fetch the file again.")
 
     def members(self, prefix: str) -> Iterator[tuple[Member, bool]]:
         """Yield members whose name starts so, each with whether a later one of the same name replaces it."""

@@ -1,0 +1,173 @@
+"""Which columns of an item table name its rows, and which rows a pattern leaves out."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pairstats.errors import PairingError, listed
+from pairstats.readers.drafts import Draft, as_text
+from pairstats.readers.items import ItemTable, Key, Loaded
+from pairstats.spelling import told as spelled
+from pairstats.spelling import twins
+
+_LIKELY_KEYS = ("item", "item_id", "id")
+_FURTHER_KEYS = ("variant", "condition", "study", "run", "platform", "model", "repeat")
+"""Columns of the key that may tell rows of one item apart, the likeliest first."""
+
+
+def index(
+    loaded: Loaded, key: str | None, drafts: Sequence[Draft], told: Mapping[str, str] | None = None,
+    exclude: Mapping[str, tuple[str, str]] | None = None,
+) -> ItemTable:  # fmt: skip
+    """Find the columns that name a row, and index the table by them.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        As `load_items` gives it.
+    key : str or None
+        The column of item ids; None takes the one that holds most of the records' items.
+    drafts : sequence of Draft
+        Records with their item ids.
+    told : mapping of str to str, optional
+        Columns that are mapped or constant, and the path of each (empty where it is none).
+    exclude : mapping of str to tuple of str, optional
+        Patterns on a column of the table, as `on_columns` gives them.
+
+    Raises
+    ------
+    PairingError
+        When the key is not there, does not name every row, or fits no record.
+    """
+    shown, path, rows = loaded
+    columns = columns_of(rows)
+    items = {str(draft.fields["item"]) for draft in drafts}
+    if key is None:
+        key = _best_key(shown, rows, columns, items)
+    elif key not in columns:
+        raise PairingError(f"item_key={key!r} must be a column of {shown}, but it has {listed(columns, 40)}.")
+    if any(as_text(row.get(key)) is None for row in rows):
+        raise PairingError(
+            f"Column {key!r} of {shown} must name an item in every row, but is blank in some rows."
+        )
+    further = further_keys(shown, rows, key, told or {}, drafts)
+    names = (key, *further.values())
+    indexed = dict(zip(_values(rows, names), rows, strict=True))
+    ids = {each[0] for each in indexed}
+    _check_ids(shown, key, ids, items)
+    fits = {text: _fitting(indexed, *parts) for text, parts in (exclude or {}).items()}
+    return ItemTable(shown, path, columns, ("item", *further), indexed, frozenset(further.values()), fits)
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Columns that any row has, in the order in which they are met."""
+    return tuple(dict.fromkeys(name for row in rows for name in row))
+
+
+def _fitting(rows: Mapping[Key, Mapping[str, Any]], column: str, pattern: str) -> frozenset[Key]:
+    """Rows whose cell fits a pattern; a blank one is an empty text."""
+    return frozenset(
+        key for key, row in rows.items() if fnmatch.fnmatchcase(as_text(row.get(column)) or "", pattern)
+    )
+
+
+def _check_ids(shown: str, key: str, ids: set[str], items: set[str]) -> None:
+    """Refuse ids that are spelled in two ways, or none of which the records have."""
+    alike = twins({*items, *ids})
+    if alike:
+        where = f"the records and column {key!r} of {shown}"
+        raise PairingError(
+            f"Item ids must be spelled in one way, but 'item' {spelled('item', alike, where)}."
+        )
+    if not items & ids:
+        raise PairingError(
+            f"Column {key!r} of {shown} must hold the records' items, but holds {listed(sorted(ids))} where the "
+            f"records have {listed(sorted(items))}. Name another column with item_key=, or map item=."
+        )
+
+
+def _best_key(
+    shown: str, rows: Sequence[Mapping[str, Any]], columns: tuple[str, ...], items: set[str]
+) -> str:
+    """Column that holds most of the records' items; among equals usual names, then unique ids, first."""
+    fits = []
+    for place, column in enumerate(columns):
+        ids = [as_text(row.get(column)) for row in rows]
+        usual = _LIKELY_KEYS.index(column) if column in _LIKELY_KEYS else len(_LIKELY_KEYS)
+        fits.append((-len(items.intersection(ids)), usual, len(set(ids)) < len(ids), place, column))
+    best = min(fits, default=(0, 0, False, 0, ""))
+    if best[0] == 0:
+        raise PairingError(
+            f"One column of {shown} must hold the records' items, but none of {listed(columns, 40)} does; "
+            f"the records have {listed(sorted(items))}. Map item=, or name the column with item_key=."
+        )
+    return best[-1]
+
+
+def further_keys(
+    shown: str, rows: Sequence[Mapping[str, Any]], key: str, told: Mapping[str, str], drafts: Sequence[Draft]
+) -> dict[str, str]:
+    """Find the further columns of the key that tell rows of one item apart, and their names in the table.
+
+    Raises
+    ------
+    PairingError
+        When none do, or when the records do not tell them.
+
+    Examples
+    --------
+    >>> rows = [{"item": "q1", "variant": "a"}, {"item": "q1", "variant": "b"}]
+    >>> further_keys("items.csv", rows, "item", {"variant": "metadata.kind"}, [])
+    {'variant': 'variant'}
+    """
+    found: dict[str, str] = {}
+    names, columns, kinds = [key], columns_of(rows), _kinds(rows, [key])
+    for name in _FURTHER_KEYS if kinds < len(rows) else ():
+        column = next((each for each in (name, told.get(name, "")) if each in columns and each != key), None)
+        if column is not None and (more := _kinds(rows, [*names, column])) > kinds:
+            found[name], kinds = column, more
+            names.append(column)
+    if kinds < len(rows):
+        twice = next(each for each, n in Counter(_values(rows, names)).items() if n > 1)
+        raise PairingError(
+            f"Column {key!r} of {shown} must name each item once, but holds {twice[0]!r} more than once"
+            + (f", with {_pairs(names[1:], twice[1:])}" if found else "")
+            + f". Rows of one item can be told apart by {listed(_FURTHER_KEYS, 9)}, where the table has such a "
+            "column and the records tell it too; else keep one row an item."
+        )
+    for name, column in found.items():
+        if name not in told and any(draft.ran and draft.fields.get(name) is None for draft in drafts):
+            raise PairingError(
+                f"{shown} has a row an item and {column}, so the records must tell their {name}, but do not. "
+                f"Map {name}=, or keep one row an item."
+            )
+    return found
+
+
+def _values(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[Key]:
+    return [tuple(as_text(row.get(name)) or "" for name in names) for row in rows]
+
+
+def _kinds(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> int:
+    return len(set(_values(rows, names)))
+
+
+def _pairs(names: Sequence[str], values: Sequence[Any]) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in zip(names, values, strict=True))
+
+
+def on_columns(patterns: Iterable[str], columns: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Patterns that are written ``COLUMN=PATTERN``, with their two parts; others are patterns of item ids.
+
+    Examples
+    --------
+    >>> on_columns(["revised=yes", "q=1*", "zzz*"], ["item", "revised"])
+    {'revised=yes': ('revised', 'yes')}
+    """
+    known = set(columns)
+    splits = ((text, match.start()) for text in patterns for match in re.finditer("=", text))
+    return {text: (text[:at], text[at + 1 :]) for text, at in splits if text[:at] in known}
