@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairstats import schema
-from pairstats.readers import tables
 from pairstats.readers.cells import (
     Column,
     check_exact,
@@ -22,6 +21,7 @@ from pairstats.readers.cells import (
     whole_of,
     without_nan,
 )
+from pairstats.readers.column_names import INTEGERS, REALS, TOLD_BY
 from pairstats.readers.columns import Block, UnusualError, by_word
 from pairstats.readers.confidence import scale_column
 from pairstats.readers.drafts import Tally, Word
@@ -36,6 +36,8 @@ from pairstats.readers.replies import RESCORED, Format
 from pairstats.readers.reply_columns import option_maps, rescore_columns
 from pairstats.readers.row_states import states_of_columns
 from pairstats.readers.scoring import column_of
+from pairstats.readers.slots import Slot, further_of, score_or_none
+from pairstats.readers.tables import status_word
 
 Fields: TypeAlias = dict[str, Column]
 
@@ -59,7 +61,7 @@ class FlatBlock:
         self._find_roles()
         least = self._least_repeat()
         self._find_state()
-        further = tables.further_of(names, [tables.Slot(None, self.layout.roles, self.layout.scores)])
+        further = further_of(names, [Slot(None, self.layout.roles, self.layout.scores)])
         further = [name for name in further if name in self.block.names and self._keep(name)]
         if self.given.model is not None:
             for own in pc.unique(self.fields.get("model", pa.chunked_array([], pa.string()))).to_pylist():
@@ -114,11 +116,11 @@ class FlatBlock:
         self.fields["source"] = pa.chunked_array([pc.binary_join_element_wise(shown, numbers, ":")])
         for role, name in self.layout.roles.items():
             cells = self._raw(name)
-            if cells is None or role in tables.TOLD_BY:
+            if cells is None or role in TOLD_BY:
                 continue
-            if role in tables.INTEGERS:
+            if role in INTEGERS:
                 self.fields[role] = whole_of(cells)
-            elif role in tables.REALS:
+            elif role in REALS:
                 self.fields[role] = number_of(cells, real_of)
             else:
                 self.fields[role] = cells if role == "confidence" else text_of(cells)
@@ -134,7 +136,7 @@ class FlatBlock:
         cells = self.block.find(name)
         if cells is None:
             return pa.chunked_array([pa.nulls(len(self.block), pa.float64())])
-        values = number_of(cells, tables.score_or_none)
+        values = number_of(cells, score_or_none)
         if pc.any(pc.is_inf(values)).as_py():
             raise UnusualError("a score without end")
         return values
@@ -144,12 +146,12 @@ class FlatBlock:
         cells = self.block.find(self.layout.scores[name])
         if cells is None or not pa.types.is_string(cells.type):
             return
-        read = map(tables.score_or_none, pc.unique(cells).to_pylist())
+        read = map(score_or_none, pc.unique(cells).to_pylist())
         self.tally.words |= {value.word: float(value) for value in read if isinstance(value, Word)}
 
     def _find_state(self) -> None:
         texts = [self.fields[name] for name in ("answer", "response") if name in self.fields]
-        error, code, stop = (self._raw(self.layout.roles.get(role, "")) for role in tables.TOLD_BY[1:])
+        error, code, stop = (self._raw(self.layout.roles.get(role, "")) for role in TOLD_BY[1:])
         if any(cells is not None and not is_plain(cells.type) for cells in (error, code, stop)):
             raise UnusualError("an error that is no plain value")
         status, why = states_of_columns((code, error), stop, texts, list(self.scores.values()))
@@ -182,7 +184,7 @@ class FlatBlock:
         cells = self._raw(self.layout.roles.get("status", ""))
         if cells is None:
             return None
-        words = by_word(text_of(cells), tables.status_word, pa.string())
+        words = by_word(text_of(cells), status_word, pa.string())
         if words.null_count != cells.null_count:
             raise UnusualError("a status that is no word of the format")
         return words

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pairstats import schema
-from pairstats.readers import tables
+from pairstats.readers.column_names import FROM_ONE, alike, is_plain, plain_of, roles_of, scores_of
 from pairstats.readers.columns import UnusualError
 from pairstats.readers.mapping import name_of
 from pairstats.readers.reading import Reading
@@ -31,18 +31,18 @@ def layout_of(names: tuple[str, ...], form: str, reading: Reading) -> Layout:
     UnusualError
         When names alone do not tell it.
     """
-    roles, scores = tables.roles_of(names), tables.scores_of(names, reading.score)
+    roles, scores = roles_of(names), scores_of(names, reading.score)
     added = (*reading.constants, *reading.columns)
-    if not tables.is_plain(names, form) or any(map(schema.is_score, added)):
+    if not is_plain(names, form) or any(map(schema.is_score, added)):
         raise UnusualError("no plain table")
-    if tables.alike(names):
+    if alike(names):
         raise UnusualError("names that differ in case alone")
     if len(scores) > 1 and reading.score is None and reading.answers is None:
         raise UnusualError("several scores")
     if reading.score is not None and reading.score not in scores:
         raise UnusualError("a score that is no column")
     primary = reading.score or (None if reading.answers else next(iter(scores), None))
-    from_one = "repeat" in roles and tables.plain_of(roles["repeat"]) in tables.FROM_ONE
+    from_one = "repeat" in roles and plain_of(roles["repeat"]) in FROM_ONE
     if from_one and any(name_of(path) == "repeat" for path in reading.columns.values()):
         raise UnusualError("a mapping of repeats that may be counted from 1")
     asked = {name_of(path) for column, path in reading.columns.items() if name_of(path) != column}

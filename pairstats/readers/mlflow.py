@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
+from pairstats.readers.column_names import ALIASES
 from pairstats.readers.drafts import MISSING, as_text
 from pairstats.readers.each import expect, made
 from pairstats.readers.jsonlines import dig, real, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import Scores, content_id, first, present, score_of, state
 from pairstats.readers.sheets import Row, open_sheet
-from pairstats.readers.tables import ALIASES
 
 CLASSIC, GENAI = "evaluate", "genai.evaluate"
 FIELDS: dict[str, tuple[str, ...]] = {

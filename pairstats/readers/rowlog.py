@@ -23,7 +23,7 @@ from pairstats.readers.mapping import lookup
 from pairstats.readers.outline import Outline, outline
 from pairstats.readers.place import Place, place_of
 from pairstats.readers.sheets import Row, open_sheet
-from pairstats.readers.tables import RIGHT, WRONG
+from pairstats.readers.slots import RIGHT, WRONG
 from pairstats.schema import ANSWERED
 
 Scores = dict[str, float | None]
