@@ -153,9 +153,7 @@ def _in_its_type(table: pa.Table, column: Column) -> pa.ChunkedArray:
     if column.name not in table.column_names or table.column(column.name).null_count == rows:
         default = pa.scalar(column.default, column.type)
         return pa.chunked_array([pa.repeat(default, rows) if rows else pa.array([], column.type)])
-    values = table.column(column.name)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    values = decoded(table.column(column.name))
     target = pa.string() if pa.types.is_dictionary(column.type) else column.type
     values = values.cast(target)
     if column.default is not None:
@@ -167,8 +165,18 @@ def undictionary(table: pa.Table) -> pa.Table:
     """Give the same table with every dictionary column as plain values."""
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
-            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+            table = table.set_column(place, field.name, decoded(table.column(place)))
     return table
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Column of plain values; Arrow decodes no views of text, which Polars has in its categories."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    if not pa.types.is_string_view(column.type.value_type):
+        return column.cast(column.type.value_type)
+    chunks = [chunk.dictionary.cast(pa.string()).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, pa.string())
 
 
 def _metadata(table: pa.Table) -> dict[bytes, bytes]:

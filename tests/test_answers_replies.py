@@ -226,3 +226,11 @@ def test_a_set_that_is_a_list_and_a_choice_with_several_keys_are_no_alternatives
     assert not AnswerFormat("set").matches("a", ["a", "b"])
     with pytest.raises(PairstatsError, match="must be one of the item's options"):
         AnswerFormat("choice").matches("A", '["A", "C"]', {"A": "x", "B": "y", "C": "z"})
+
+
+def test_an_answer_that_is_a_list_is_no_list_of_keys() -> None:
+    form = AnswerFormat("text", field=None)
+    assert form.matches("[1, 2]", "[1, 2]")
+    assert not form.matches("1", "[1, 2]")
+    assert form.matches('["a", "b"]', '["a", "b"]')
+    assert form.matches("b", '["a", "b", null]')

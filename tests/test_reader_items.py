@@ -254,3 +254,19 @@ def test_a_number_of_the_row_is_not_taken_for_an_item(tmp_path: Path) -> None:
     path = log(tmp_path, ["0", "1"], variant=["new", "new"])
     records = ps.read_runs(path, family="fam", category="level", items=rows)
     assert records.frame["category"].tolist() == ["q0new", "q1new"]
+
+
+@pytest.mark.parametrize("mark", ["\t", ";", ","])
+def test_an_item_table_may_have_any_delimiter(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "runs.csv").write_text("item,model,score\nq1,m,1\nq2,m,0\n")
+    (tmp_path / "items.txt").write_text(f"item{mark}topic\nq1{mark}a\nq2{mark}b\n")
+    found = ps.read_runs(tmp_path / "runs.csv", family="topic", items=tmp_path / "items.txt").frame
+    assert found["family"].tolist() == ["a", "b"]
+
+
+def test_truth_values_of_an_item_table_are_left_out_in_any_case(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("item,model,score\nq1,m,1\nq2,m,0\n")
+    items = [{"item": "q1", "revised": True}, {"item": "q2", "revised": False}]
+    for pattern in ("revised=True", "revised=true"):
+        found = ps.read_runs(tmp_path / "runs.csv", family="item", items=items, exclude=[pattern])
+        assert found.frame["item"].tolist() == ["q2"]

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc
@@ -259,6 +260,22 @@ STATES = [
     ({"score": 0, "exception": "boom"}, ("error", "unknown", None)),
     ({"score": 0, "error": True}, ("error", "unknown", None)),
     ({"score": 0, "is_error": True}, ("error", "unknown", None)),
+    ({"score": 0, "is_error": 1}, ("error", "unknown", None)),
+    ({"score": 0, "is_error": 0}, ("answered", None, 0.0)),
+    ({"score": 0, "is_error": 1, "error": "timeout"}, ("error", "timeout", None)),
+    ({"score": 0, "error": "", "exception": "timeout"}, ("error", "timeout", None)),
+    ({"score": 0, "error": 0.25, "error_message": "timeout"}, ("error", "timeout", None)),
+    ({"score": 1, "status_code": "UNSET"}, ("answered", None, 1.0)),
+    ({"score": 1, "status_code": "200 OK"}, ("answered", None, 1.0)),
+    ({"score": 0, "status_code": "429 Too Many Requests"}, ("error", "rate_limit", None)),
+    ({"score": 1, "error": "No error"}, ("answered", None, 1.0)),
+    (
+        {"score": 0, "finish_reason": "FinishReason.MAX_TOKENS", "response": ""},
+        ("truncated", "max_tokens", 0.0),
+    ),
+    ({"score": None, "status": "error", "error": "429"}, ("error", "rate_limit", None)),
+    ({"score": None, "status": "refused", "error": "429", "response": "no"}, ("refused", None, None)),
+    ({"score": 0, "status_code": 429, "reason": None}, ("error", "rate_limit", None)),
     ({"score": 0, "error": 503}, ("error", "overloaded", None)),
     ({"score": 0, "status_code": "429", "error": ""}, ("error", "rate_limit", None)),
     ({"score": 0, "status_code": 200, "error": "boom"}, ("error", "unknown", None)),
@@ -283,7 +300,7 @@ STATES = [
 ]
 
 
-@pytest.mark.parametrize(("row", "wanted"), STATES, ids=[f"{row}"[1:40] for row, _ in STATES])
+@pytest.mark.parametrize(("row", "wanted"), STATES, ids=[str(number) for number, _ in enumerate(STATES)])
 @pytest.mark.parametrize("by_columns", [True, False])
 def test_state_first_then_score(
     row: dict[str, Any],
@@ -623,3 +640,15 @@ def test_scores_out_of_range_are_broken_records_too(tmp_path: Path) -> None:
         ps.read_runs(path, family="item", keep_going=True)
     with pytest.raises(SchemaError, match=r"does not in rows 0 \(a.csv:2\), 1 \(a.csv:3\)"):
         ps.read_runs(path, family="item")
+
+
+def test_a_path_to_a_score_that_no_row_has_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.jsonl", '{"item": "q", "model": "m", "scores": {"em": 1}}\n').path
+    with pytest.raises(ReadError, match=r"score='scores\.zz' must lead to a score in some row of a\.jsonl"):
+        ps.read_runs(path, family="item", score="scores.zz", reader="table")
+
+
+def test_categories_of_polars_are_read(tmp_path: Path) -> None:
+    rows = ps.read_runs(written(tmp_path, "a.csv", LONG).path)
+    again = ps.Records.from_frame(pl.from_pandas(rows.frame))
+    assert again.frame[["model", "item", "score"]].equals(rows.frame[["model", "item", "score"]])

@@ -239,9 +239,11 @@ class AnswerFormat:
         """
         if self.kind == "choice":
             return self._chooses(answer, gold, options)
+        # A text that is written as a list of keys may be the answer itself.
+        written = (gold,) if self.kind == "text" and isinstance(gold, str) else ()
         found = [
-            self._is_key(answer, each) for each in self.accepted(gold)
-        ]  # all, since each must be readable
+            self._is_key(answer, each) for each in (*self.accepted(gold), *written)
+        ]  # each must be readable
         return any(found)
 
     def accepted(self, gold: Any) -> tuple[Any, ...]:

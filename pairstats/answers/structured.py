@@ -37,21 +37,24 @@ def _elements(text: str) -> list[Any] | None:
 
 
 def list_of(value: Any) -> list[Any]:
-    """Give the texts and numbers of a list, or of one written as a JSON array; none for anything else.
+    """Give the texts and numbers of a list, or the texts of one written as a JSON array; none for anything else.
+
+    A JSON array of numbers may as well be the one answer, written out. Null is no element.
 
     Examples
     --------
-    >>> list_of('["a", 1]'), list_of(["a"]), list_of("a, b"), list_of("[[1]]")
-    (['a', 1], ['a'], [], [])
+    >>> list_of('["a", "b", null]'), list_of([1, 2.5]), list_of("a, b"), list_of("[1, 2]")
+    (['a', 'b'], [1, 2.5], [], [])
     """
-    value = native(value)
+    value, kinds = native(value), str | int | float | Decimal
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
-            value = read_json(value)
-    plain = isinstance(value, list | tuple) and all(
-        isinstance(each, str | int | float | Decimal) and not isinstance(each, bool) for each in value
-    )
-    return list(value) if plain else []
+            value, kinds = read_json(value), str
+    if not isinstance(value, list | tuple):
+        return []
+    there = [each for each in value if each is not None]
+    plain = all(isinstance(each, kinds) and not isinstance(each, bool) for each in there)
+    return there if plain else []
 
 
 def canonical_set(value: Any, *, case_sensitive: bool) -> str | None:

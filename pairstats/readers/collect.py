@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from inspect import signature
+from numbers import Real
 from types import SimpleNamespace
 from typing import Any
 
@@ -279,5 +280,5 @@ def _check_columns(
 
 def _check_scale(scale: float | Mapping[str, float]) -> None:
     for each in scale.values() if isinstance(scale, Mapping) else [scale]:
-        if not (isinstance(each, int | float) and math.isfinite(each) and each > 0):
+        if isinstance(each, bool) or not (isinstance(each, Real) and math.isfinite(each) and each > 0):
             raise PairstatsError(f"`confidence_scale` must be positive, but got {scale!r}.")

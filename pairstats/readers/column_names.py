@@ -35,7 +35,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "reply",
         "solution",
     ),
-    "error": ("error", "error_message", "exception", "is_error"),
+    "error": ("error",),
+    "error_message": ("error_message",),
+    "exception": ("exception",),
+    "is_error": ("is_error",),
     "code": ("status_code", "http_status"),
     "stop": ("finish_reason", "stop_reason"),
     "confidence": ("confidence",),
@@ -53,7 +56,9 @@ FROM_ONE = ("epoch", "trial")
 """Repeats that are counted from 1 where their smallest number is 1; a `repeat` is counted from 0."""
 INTEGERS = ("repeat", "input_tokens", "output_tokens")
 REALS = ("latency_s", "cost_usd")
-TOLD_BY = ("status", "error", "code", "stop")
+ERRORS = ("code", "is_error", "exception", "error_message", "error")
+"""Roles that tell of a failure, what counts most last."""
+TOLD_BY = ("status", *ERRORS, "stop")
 """Roles that tell the status; the cells of all but the first are kept beside."""
 FOREIGN: tuple[frozenset[str], ...] = tuple(map(frozenset, (
     {"doc_id", "resps"}, {"custom_id", "response"}, {"custom_id", "result"}, {"custom_id", "body"},

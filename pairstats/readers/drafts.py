@@ -303,4 +303,4 @@ def as_text(value: Any) -> str | None:
         value.encode()
     except UnicodeEncodeError:  # half a surrogate pair, which no file can hold as text
         value = value.encode("utf-8", "replace").decode()
-    return str(value)
+    return str.__str__(value)  # of a text that is a member of an enumeration, the text

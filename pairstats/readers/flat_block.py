@@ -21,7 +21,7 @@ from pairstats.readers.cells import (
     whole_of,
     without_nan,
 )
-from pairstats.readers.column_names import INTEGERS, REALS, TOLD_BY
+from pairstats.readers.column_names import ERRORS, INTEGERS, REALS, TOLD_BY
 from pairstats.readers.columns import Block, UnusualError, by_word
 from pairstats.readers.confidence import scale_column
 from pairstats.readers.drafts import Tally, Word
@@ -134,6 +134,8 @@ class FlatBlock:
 
     def _score(self, name: str) -> Column:
         cells = self.block.find(name)
+        if cells is None and name not in self.layout.roles.values() and "." in name:
+            raise UnusualError("a path to a score that no row of a block has")
         if cells is None:
             return pa.chunked_array([pa.nulls(len(self.block), pa.float64())])
         values = number_of(cells, score_or_none)
@@ -151,10 +153,12 @@ class FlatBlock:
 
     def _find_state(self) -> None:
         texts = [self.fields[name] for name in ("answer", "response") if name in self.fields]
-        error, code, stop = (self._raw(self.layout.roles.get(role, "")) for role in TOLD_BY[1:])
-        if any(cells is not None and not is_plain(cells.type) for cells in (error, code, stop)):
+        told = {role: self._raw(self.layout.roles.get(role, "")) for role in (*ERRORS, "stop")}
+        cells = {role: column for role, column in told.items() if column is not None}
+        if not all(is_plain(column.type) for column in cells.values()):
             raise UnusualError("an error that is no plain value")
-        status, why = states_of_columns((code, error), stop, texts, list(self.scores.values()))
+        stop = cells.pop("stop", None)
+        status, why = states_of_columns(cells, stop, texts, list(self.scores.values()))
         found, words = self._whether_run([*texts, *self.scores.values()]), self._status_words()
         if status is not None:
             found = pc.coalesce(status, found)
@@ -163,12 +167,13 @@ class FlatBlock:
         )
         if why is None:
             return
-        if words is not None:
-            why = pc.if_else(pc.is_valid(words), pa.scalar(None, pa.string()), why)
+        if words is not None:  # which the reason of another state does not explain
+            same = pc.or_(pc.is_null(words), pc.fill_null(pc.equal(words, status), False))
+            why = pc.if_else(same, why, pa.scalar(None, pa.string()))
         known = self.fields.get("reason")
-        self.fields["reason"] = (
-            why if known is None else pc.if_else(pc.equal(known, ""), why, pc.coalesce(known, why))
-        )
+        if known is not None:
+            why = pc.if_else(pc.fill_null(pc.equal(known, ""), False), why, pc.coalesce(known, why))
+        self.fields["reason"] = why
 
     def _whether_run(self, told: list[Column]) -> Column:
         says = self.layout.scores or {"answer", "response"} & self.layout.roles.keys()

@@ -254,9 +254,11 @@ def _is_credit(value: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """Write an answer or target: a list of one is that one; longer lists are JSON."""
+    """Write an answer or target: a list of one is that one, an empty one is none; longer lists are JSON."""
     if value is None or isinstance(value, str):
         return value
+    if value == []:
+        return None
     if isinstance(value, list) and len(value) == 1:
         return _text(value[0])
     return json.dumps(value, ensure_ascii=False, allow_nan=True)

@@ -69,10 +69,13 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _fitting(rows: Mapping[Key, Mapping[str, Any]], column: str, pattern: str) -> frozenset[Key]:
-    """Rows whose cell fits a pattern; a blank one is an empty text."""
-    return frozenset(
-        key for key, row in rows.items() if fnmatch.fnmatchcase(as_text(row.get(column)) or "", pattern)
-    )
+    """Rows whose cell fits a pattern; a blank one is an empty text, a truth value may be written in any case."""
+
+    def fits(cell: Any) -> bool:
+        wanted = pattern.lower() if isinstance(cell, bool) else pattern
+        return fnmatch.fnmatchcase(as_text(cell) or "", wanted)
+
+    return frozenset(key for key, row in rows.items() if fits(row.get(column)))
 
 
 def _check_ids(shown: str, key: str, ids: set[str], items: set[str]) -> None:

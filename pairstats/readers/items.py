@@ -18,6 +18,7 @@ from pairstats.errors import PairingError, ReadError
 from pairstats.readers.base import RunFile
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, leave_out
 from pairstats.readers.remote import fetched, is_address
+from pairstats.readers.sheets import delimiter_of
 
 Key = tuple[str, ...]
 """Values that name a row of the table, the item's id first."""
@@ -166,7 +167,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
             rows = [json.loads(line) for line in content.decode("utf-8-sig").split("\n") if line.strip()]
         else:
             text = io.StringIO(content.decode("utf-8-sig"), newline="")
-            frame = pd.read_csv(text, dtype=str, keep_default_na=False)
+            frame = pd.read_csv(text, sep=delimiter_of(head) or ",", dtype=str, keep_default_na=False)
             rows = [{k: v if v != "" else None for k, v in row.items()} for row in frame.to_dict("records")]  # type: ignore[misc]
     except (ValueError, pd.errors.ParserError) as error:
         raise ReadError(f"The item table {path.name} cannot be read: {error}.") from error

@@ -5,21 +5,28 @@ The same rules twice, of a row and of columns: state first, then score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairstats.readers.column_names import ERRORS
 from pairstats.readers.columns import by_word
 from pairstats.readers.jsonlines import real_of
 from pairstats.readers.states import ANY, OF_LENGTH, STOP, State, cut, failed, told
 
-NO_ERROR = frozenset({"", "none", "null", "nan", "na", "n/a", "nil", "false", "no", "ok", "-", "[]", "{}"})
+NO_ERROR = frozenset({
+    "", "none", "null", "nan", "na", "n/a", "<na>", "nat", "nil", "undefined", "false", "no", "ok", "success", "-",
+    "no error", "no errors", "[]", "{}",
+})  # fmt: skip
 """What stands in a column of errors where there was none."""
+YES = frozenset({"true", "yes", "1", "1.0"})
 CODES = range(400, 600)
-"""Numbers that are errors; any other may as well be the distance from the right answer."""
+"""Numbers that are errors; in a column of words, any other may as well be the distance from the right answer."""
+_CODE = re.compile(r"\s*(\d{3})(?!\w)(?!\.[1-9])")
 
 
 def error_of(cell: Any) -> State | None:
@@ -32,13 +39,49 @@ def error_of(cell: Any) -> State | None:
     >>> error_of(503), error_of("0.25")
     (State(status='error', reason='overloaded'), None)
     """
-    text = str(cell).strip()
-    if cell is None or text.lower() in NO_ERROR:
+    if not _is_filled(cell):
         return None
-    number = None if isinstance(cell, bool) else real_of(text)
-    if number is None:
-        return failed(text, "unknown")
-    return failed(str(int(number)), "unknown") if number in CODES else None
+    text = str(cell).strip()
+    if not isinstance(cell, bool) and real_of(text) is not None:
+        return code_of(text)
+    return failed(text, "unknown")
+
+
+def _is_filled(cell: Any) -> bool:
+    if isinstance(cell, list | tuple):
+        return any(map(_is_filled, cell))
+    if isinstance(cell, Mapping):
+        return any(map(_is_filled, cell.values()))
+    return cell is not None and str(cell).strip().lower() not in NO_ERROR
+
+
+def code_of(cell: Any) -> State | None:
+    """State that the code of a call tells; words beside it tell nothing.
+
+    Examples
+    --------
+    >>> code_of("429 Too Many Requests"), code_of(200.0), code_of("UNSET")
+    (State(status='error', reason='rate_limit'), None, None)
+    """
+    found = _CODE.match(str(cell))
+    return failed(found[1], "unknown") if found and int(found[1]) in CODES else None
+
+
+def flag_of(cell: Any) -> State | None:
+    """State that a cell of a column of flags tells.
+
+    Examples
+    --------
+    >>> flag_of(1), flag_of("False")
+    (State(status='error', reason='unknown'), None)
+    """
+    return State("error", "unknown") if str(cell).strip().lower() in YES else None
+
+
+TELLS: Mapping[str, Callable[[Any], State | None]] = {
+    **dict.fromkeys(ERRORS, error_of), "code": code_of, "is_error": flag_of,
+}  # fmt: skip
+"""By role, what says the state of a cell."""
 
 
 def stop_of(cell: Any) -> State | None:
@@ -48,19 +91,21 @@ def stop_of(cell: Any) -> State | None:
     --------
     >>> stop_of("Length"), stop_of("stop")
     (State(status='truncated', reason='max_tokens'), None)
+    >>> stop_of("FinishReason.MAX_TOKENS")
+    State(status='truncated', reason='max_tokens')
     """
-    return told(ANY, STOP, str(cell).strip().lower())
+    return told(ANY, STOP, str(cell).strip().rpartition(".")[2].lower())
 
 
 def state_of_row(
-    errors: Sequence[Any], stop: Any, texts: Sequence[Any], scores: Sequence[float | None]
+    errors: Mapping[str, Any], stop: Any, texts: Sequence[Any], scores: Sequence[float | None]
 ) -> State | None:
     """State of a request from its row; None where the rest of the row must tell it.
 
     Parameters
     ----------
-    errors : sequence
-        Cells of the columns of errors; the last one that tells anything counts.
+    errors : mapping
+        Cells of the columns of errors by role; the last one that tells anything counts.
     stop : object
         Cell of the column of reasons to stop.
     texts : sequence
@@ -68,7 +113,7 @@ def state_of_row(
     scores : sequence of float or None
         What a scorer found right was answered, though the text is not stored.
     """
-    broken = [state for state in map(error_of, errors) if state is not None]
+    broken = [state for role, cell in errors.items() if (state := TELLS[role](cell)) is not None]
     if broken:
         return broken[-1]
     said = [text for text in texts if text is not None]
@@ -80,7 +125,7 @@ def state_of_row(
 
 
 def states_of_columns(
-    errors: Sequence[pa.ChunkedArray | None], stop: pa.ChunkedArray | None, texts: Sequence[pa.ChunkedArray],
+    errors: Mapping[str, pa.ChunkedArray], stop: pa.ChunkedArray | None, texts: Sequence[pa.ChunkedArray],
     scores: Sequence[pa.ChunkedArray],
 ) -> tuple[pa.ChunkedArray | None, pa.ChunkedArray | None]:  # fmt: skip
     """Do the same to columns; gives those of status and reason, None where no row tells one."""
@@ -93,7 +138,7 @@ def states_of_columns(
         blank = pc.and_(_any(map(pc.is_valid, texts)), pc.invert(answered))
         if pc.any(blank).as_py():
             status = pc.if_else(blank, "empty", pa.scalar(None, pa.string()))
-    known = [(stop, stop_of), *((error, error_of) for error in errors)]
+    known = [(stop, stop_of), *((cells, TELLS[role]) for role, cells in errors.items())]
     for cells, state_of in known:  # what counts more comes last
         if cells is None:
             continue

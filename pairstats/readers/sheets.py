@@ -73,7 +73,7 @@ def form_of(file: RunFile) -> str:
     if re.match(rb"(\xef\xbb\xbf)?\s*\{", head):
         lines = first_objects(file)
         return "json columns" if not lines or (len(lines) == 1 and _is_columns(lines[0])) else "jsonl"
-    delimiter = _delimiter(head)
+    delimiter = delimiter_of(head)
     return DELIMITERS[delimiter] if delimiter else ""
 
 
@@ -134,7 +134,7 @@ def _text_of(head: bytes) -> str | None:
     return text[: text.rfind("\n") + 1] or text
 
 
-def _delimiter(head: bytes) -> str | None:
+def delimiter_of(head: bytes) -> str | None:
     """Find the delimiter that gives the first lines the header's number of fields, two at least."""
     text = _text_of(head)
     best: tuple[float, int, str] | None = None
@@ -182,7 +182,7 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimited(file: RunFile, keep_going: bool) -> tuple[list[str], Callable[[], Rows]]:
-    delimiter = _delimiter(file.head) or ","
+    delimiter = delimiter_of(file.head) or ","
     header = csv_header(file, delimiter)
     return header, partial(_named_rows, file, delimiter, header, keep_going)
 

@@ -17,6 +17,7 @@ from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.column_names import (
     DECISIVE,
+    ERRORS,
     FROM_ONE,
     INTEGERS,
     REALS,
@@ -35,7 +36,7 @@ from pairstats.readers.maps import spread
 from pairstats.readers.row_states import state_of_row
 from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet, why_no_table
 from pairstats.readers.slots import Slot, further_of, guess_of, likely_scores, score_or_none, slots_of
-from pairstats.readers.states import told
+from pairstats.readers.states import State, told
 
 TABLE_NAME = re.compile(r"\.(csv|tsv|parquet|arrow|feather|xlsx)(\.gz|\.zst)?$")
 
@@ -75,6 +76,7 @@ class TableReader:
                 "not, and each may be what counts. Write them alike, or rename what is another column."
             )
         slots = slots_of(file, sheet, options)
+        _check_path(file, sheet, options.score)
         first, further = _first_repeat(sheet, slots), further_of(sheet.names, slots)
         empty = True
         for number, row in sheet.rows():
@@ -136,6 +138,17 @@ def _is_nested(sheet: Sheet) -> bool:
     return any(isinstance(part, dict) for part in parts)
 
 
+def _check_path(file: RunFile, sheet: Sheet, wanted: str | None) -> None:
+    """Refuse a path to a score that leads nowhere in any row: all rows would be without a score."""
+    if wanted is None or wanted in sheet.names or wanted not in scores_of(sheet.names, wanted):
+        return
+    if not any(lookup(row, wanted) is not MISSING for _, row in sheet.rows() if not isinstance(row, LeftOut)):
+        raise ReadError(
+            f"score={wanted!r} must lead to a score in some row of {file.shown}, but does in none. Its columns are "
+            f"{listed(sheet.names, 30)}."
+        )
+
+
 def _first_repeat(sheet: Sheet, slots: list[Slot]) -> int:
     """Smallest number of a repeat that is counted from 1, else 0."""
     column = slots[0].roles.get("repeat")
@@ -167,7 +180,7 @@ def _fields(source: str, row: Row, slot: Slot, first_repeat: int) -> dict[str, A
     fields: dict[str, Any] = {"model": slot.model}
     for role, column in slot.roles.items():
         cell = row.get(column)
-        if cell is None or role in TOLD_BY:
+        if cell is None or role in TOLD_BY or (role == "gold" and cell == []):
             continue
         if role in INTEGERS:
             number = _whole(cell)
@@ -194,16 +207,15 @@ def _state(
     source: str, row: Row, slot: Slot, fields: Mapping[str, Any], scores: Mapping[str, float | None]
 ) -> dict[str, str]:
     """Status and reason as the table says; where nothing does, a row with neither score nor answer never ran."""
-    status, error, code, stop = (
-        row.get(slot.roles[role]) if role in slot.roles else None for role in TOLD_BY
-    )
+    status, stop = (row.get(slot.roles[role]) if role in slot.roles else None for role in ("status", "stop"))
+    errors = {role: row.get(slot.roles[role]) for role in ERRORS if role in slot.roles}
+    texts = [fields.get(role) for role in ("answer", "response")]
+    state = state_of_row(errors, stop, texts, list(scores.values()))
     if status is not None:
         word = status_word(status)
         if word is None:
             raise _unreadable(source, slot.roles["status"], status, f"one of {', '.join(schema.STATUSES)}")
-        return {"status": word}
-    texts = [fields.get(role) for role in ("answer", "response")]
-    state = state_of_row((code, error), stop, texts, list(scores.values()))
+        state = State(word, state.reason if state is not None and state.status == word else None)
     if state is not None:
         reason = fields.get("reason") or state.reason
         return {"status": state.status, **({} if reason is None else {"reason": reason})}

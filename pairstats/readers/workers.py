@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from numbers import Integral
 from types import ModuleType
 
 from pairstats.errors import PairstatsError
@@ -44,7 +45,7 @@ def number_of_workers(files: Sequence[Given], reading: Reading, wanted: int | No
     PairstatsError
         When the number is no positive whole number.
     """
-    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1):
+    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, Integral) or wanted < 1):
         raise PairstatsError(f"`workers` must be a positive whole number, but got {wanted!r}.")
     if reading.items is not None or not _can_travel(reading):
         return 1
