@@ -122,3 +122,16 @@ def test_documents_of_two_tasks_at_one_place_are_two_families(words: Json, tmp_p
 def test_documents_of_one_task_keep_the_names_of_their_items(tmp_path: Path) -> None:
     frame = ps.read_runs({"m": lm_eval(tmp_path, ["a", "b"])}).frame
     assert frame["family"].tolist() == frame["item"].tolist() == ["0", "1"]
+
+
+def test_documents_of_two_tasks_are_not_one_item_of_one_study(tmp_path: Path) -> None:
+    for task in ("arc", "gsm"):
+        lines = [generated(0, "A", doc={"question": task}, doc_hash=task)]
+        path = tmp_path / "m" / f"samples_{task}_2024-01-01T00-00-00.000000.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(written(tmp_path, "x", lines).path.read_bytes())
+    for workers in (1, 2):
+        with pytest.raises(
+            PairingError, match=r"Item '0' must be one question, but is doc_id 0 of arc .* of gsm"
+        ):
+            ps.read_runs({"m": tmp_path / "m"}, set={"study": "all"}, workers=workers)

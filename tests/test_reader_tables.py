@@ -652,3 +652,28 @@ def test_categories_of_polars_are_read(tmp_path: Path) -> None:
     rows = ps.read_runs(written(tmp_path, "a.csv", LONG).path)
     again = ps.Records.from_frame(pl.from_pandas(rows.frame))
     assert again.frame[["model", "item", "score"]].equals(rows.frame[["model", "item", "score"]])
+
+
+@pytest.mark.parametrize(
+    "name", ["err", "api_error", "error_type", "exception_message", "failure", "err_msg"]
+)
+def test_errors_have_many_names(name: str, tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "a.csv", f"item,model,score,{name}\nq1,m,0,429 Too Many Requests\nq2,m,1,\n"
+    ).path
+    frame = ps.read_runs(path, family="item").frame
+    assert frame["status"].tolist() == ["error", "answered"]
+
+
+def test_the_field_of_replies_can_be_mapped_and_must_be_known(tmp_path: Path) -> None:
+    rows = [
+        {"item": f"q{n}", "model": "m", "gold": "B", "said": f"Answer: {a}", "n": 1}
+        for n, a in enumerate("AB")
+    ]
+    path = written(tmp_path, "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows)).path
+    words: dict[str, Any] = {"family": "item", "answers": ps.AnswerFormat(field=None), "reader": "table"}
+    with pytest.raises(
+        PairingError, match=r"none of 2 records holds one, the first of them a\.jsonl:1\. Map response="
+    ):
+        ps.read_runs(path, **words)
+    assert ps.read_runs(path, **words, response="said").frame["score"].tolist() == [0.0, 1.0]

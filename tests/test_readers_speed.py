@@ -762,3 +762,18 @@ def test_markers_are_found_around_their_words(words: list[str]) -> None:
     text = " ".join(words)
     everywhere = [match.span() for match in markers._MARKER.finditer(text)]
     assert [match.span() for match in markers._markers_from_the_end(text)] == everywhere[::-1]
+
+
+def test_a_type_is_told_by_the_parts_that_hold_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"item": n, "score": 1, "meta": {"x": None if n < 6 else n}} for n in range(9)]
+    (tmp_path / "a.jsonl").write_bytes(as_lines([row | {"model": "m"} for row in rows]))
+    words: dict[str, Any] = {"family": "item", "extra": {"x": "meta.x"}}
+    wanted = ps.read_runs(tmp_path / "a.jsonl", **words).table.column("x")
+    assert pa.types.is_int64(wanted.type)
+    monkeypatch.setattr(pieces, "CHUNK", 3)
+    monkeypatch.setattr(pieces, "flat_form", lambda *_: "")  # a chunk of records at a time
+    monkeypatch.setattr(written, "STREAM_BYTES", 0)
+    path = written.write_runs(tmp_path / "a.jsonl", tmp_path / "r.parquet", workers=1, **words)
+    assert ps.load_records(path).table.column("x").equals(wanted)

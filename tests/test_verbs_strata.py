@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import pairstats as ps
 from pairstats import (
     AllCorrect,
     Mean,
@@ -207,3 +208,17 @@ def test_weighted_parts_are_summed_family_by_family():
     assert one(weighted(Panel(lost(frame, rows)), {"score": 1}), model="n")["n_missing"] == 1
     gone = weighted(Panel(lost(frame, frame.index)), {"score": 1}).frame
     assert gone["note"].tolist() == ["no results: no family has every part"] * 2
+
+
+def test_a_stratum_that_is_blank_throughout_is_refused() -> None:
+    rows = [
+        {"family": f, "item": f, "model": m, "status": "answered", "score": 1.0} for f in "abcd" for m in "xy"
+    ]
+    panel = ps.Panel(ps.Records.from_frame(pd.DataFrame(rows)))
+    for ask in (
+        lambda: ps.macro_average(panel, ps.Mean("score"), "category"),
+        lambda: ps.macro_average(panel, ps.Mean("score"), "category", ps.Pairwise("model")),
+        lambda: ps.post_stratify(panel, ps.Mean("score"), "category"),
+    ):
+        with pytest.raises(PairstatsError, match="must hold the strata, but is blank in every row"):
+            ask()

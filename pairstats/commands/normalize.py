@@ -14,7 +14,7 @@ from pairstats.commands.shell_words import as_typed
 
 MAPPED = (
     "model", "item", "family", "variant", "condition", "repeat", "split", "category", "run", "platform",
-    "study", "gold", "answer", "outcome", "confidence",
+    "study", "gold", "answer", "response", "outcome", "confidence",
 )  # fmt: skip
 
 

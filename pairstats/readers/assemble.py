@@ -36,7 +36,15 @@ def to_part(
             if name not in schema.NAMES and name not in met:
                 met[name] = (row, 0, rank)
     identity = pa.array([draft.identity for draft in drafts], pa.string())
-    return Part(_table(drafts, [tally]), place, met, fits, identity, primary=primary)
+    return Part(_untyped(_table(drafts, [tally])), place, met, fits, identity, primary=primary)
+
+
+def _untyped(table: pa.Table) -> pa.Table:
+    """Leave the type of a further column that holds nothing to the other parts."""
+    for place, name in enumerate(table.column_names):
+        if name not in schema.NAMES and table.column(place).null_count == table.num_rows:
+            table = table.set_column(place, name, pa.nulls(table.num_rows))
+    return table
 
 
 def _table(drafts: Sequence[Draft], tallies: list[Tally]) -> pa.Table:

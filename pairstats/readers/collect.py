@@ -35,7 +35,7 @@ from pairstats.records.table import Records
 _NOT_CONSTANT = ("item", "status", "source", "score")
 _MAPPED = (
     "model", "item", "family", "variant", "condition", "repeat", "split", "category", "run", "platform", "study",
-    "gold", "answer", "outcome", "confidence", "options",
+    "gold", "answer", "response", "outcome", "confidence", "options",
 )  # fmt: skip
 """Words of `read_runs` that say which raw field is a column."""
 _APART = (*schema.KEY, "split", "category")
@@ -59,6 +59,7 @@ def read_runs(
     study: Path | None = None,
     gold: Path | None = None,
     answer: Path | None = None,
+    response: Path | None = None,
     outcome: Path | None = None,
     confidence: Path | None = None,
     confidence_scale: float | Mapping[str, float] = 1.0,
@@ -94,7 +95,7 @@ def read_runs(
     model, item, family, variant, condition, repeat, split, category, run, platform, study : mapping, optional
         Columns of the format (see `pairstats.schema`). Without one, what the platform itself says holds.
         `family` has no default: ``family="item"`` must be written where every item is its own unit.
-    gold, answer, outcome, confidence : mapping, optional
+    gold, answer, response, outcome, confidence : mapping, optional
         Further columns of the format.
     confidence_scale : float or dict of model to float, default 1
         The stated confidence that means certainty, 100 for percentages. What is outside [0, 1] after scaling

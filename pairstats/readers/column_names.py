@@ -33,13 +33,21 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "generation",
         "generated_text",
         "reply",
+        "reply_text",
+        "response_text",
+        "output_text",
+        "raw_output",
+        "raw_response",
+        "llm_response",
+        "llm_output",
         "solution",
     ),
-    "error": ("error",),
-    "error_message": ("error_message",),
-    "exception": ("exception",),
+    "error": ("error", "api_error", "err", "error_msg", "err_msg"),
+    "error_message": ("error_message", "error_text", "error_detail"),
+    "error_type": ("error_type",),
+    "exception": ("exception", "exception_message", "failure"),
     "is_error": ("is_error",),
-    "code": ("status_code", "http_status"),
+    "code": ("status_code", "http_status", "error_code"),
     "stop": ("finish_reason", "stop_reason"),
     "confidence": ("confidence",),
     "input_tokens": ("input_tokens", "prompt_tokens"),
@@ -56,7 +64,7 @@ FROM_ONE = ("epoch", "trial")
 """Repeats that are counted from 1 where their smallest number is 1; a `repeat` is counted from 0."""
 INTEGERS = ("repeat", "input_tokens", "output_tokens")
 REALS = ("latency_s", "cost_usd")
-ERRORS = ("code", "is_error", "exception", "error_message", "error")
+ERRORS = ("code", "is_error", "error_type", "exception", "error_message", "error")
 """Roles that tell of a failure, what counts most last."""
 TOLD_BY = ("status", *ERRORS, "stop")
 """Roles that tell the status; the cells of all but the first are kept beside."""

@@ -32,7 +32,7 @@ from pairstats.readers.mapping import OF_THE_ITEM, ORDER, Extract, Path, name_of
 from pairstats.readers.pairing import DEFAULTS, REQUIRED, fitting
 from pairstats.readers.parts import Part
 from pairstats.readers.reading import Reading
-from pairstats.readers.replies import RESCORED, Format
+from pairstats.readers.replies import REPLY, RESCORED, Format
 from pairstats.readers.reply_columns import option_maps, rescore_columns
 from pairstats.readers.row_states import states_of_columns
 from pairstats.readers.scoring import column_of
@@ -309,6 +309,8 @@ class FlatBlock:
         return further
 
     def _rescore(self, answers: Format) -> None:
+        if all(self.fields[name].null_count == len(self.block) for name in REPLY if name in self.fields):
+            raise UnusualError("no reply in a block")
         path, options = self.reading.columns.get("options"), None
         if path is not None:
             options = option_maps(self._candidate("options", name_of(path)), path)

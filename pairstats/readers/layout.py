@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pairstats import schema
 from pairstats.readers.column_names import FROM_ONE, alike, is_plain, plain_of, roles_of, scores_of
 from pairstats.readers.columns import UnusualError
+from pairstats.readers.files import TABLES
 from pairstats.readers.mapping import name_of
 from pairstats.readers.reading import Reading
 
@@ -33,7 +34,8 @@ def layout_of(names: tuple[str, ...], form: str, reading: Reading) -> Layout:
     """
     roles, scores = roles_of(names), scores_of(names, reading.score)
     added = (*reading.constants, *reading.columns)
-    if not is_plain(names, form) or any(map(schema.is_score, added)):
+    said = reading.reader == TABLES and bool("model" in roles or scores)  # by the user
+    if not (said or is_plain(names, form)) or any(map(schema.is_score, added)):
         raise UnusualError("no plain table")
     if alike(names):
         raise UnusualError("names that differ in case alone")

@@ -251,6 +251,8 @@ def _part(drafts: list[Draft], reading: Reading, tally: Tally, piece: Piece) -> 
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )
     if reading.answers is not None:
+        if not any(draft.fields.get(name) is not None for draft in drafts for name in replies.REPLY):
+            raise UnusualError("no reply, which only all records together tell")
         replies.rescore(drafts, reading.answers, keep_score=reading.score is not None)
     if reading.options.keep_going and _some_outside(drafts, reading.score_range):
         raise UnusualError("scores to leave out")
@@ -286,6 +288,8 @@ def gathered(
     UnusualError
         When pieces of one file tell of different tables, or those of any of different questions at one place.
     """
+    if any(piece.marks for piece in pieces) and "study" in {*reading.columns, *reading.constants}:
+        raise UnusualError("places of tasks that are read as one study")
     places.check_marks([marks for piece in pieces for marks in piece.marks])
     if len(set[str]().union(*(piece.tasks for piece in pieces))) > 1:
         raise UnusualError("families of several tasks, which only all records tell apart")

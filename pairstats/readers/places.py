@@ -44,9 +44,17 @@ def check_places(drafts: Sequence[Draft], tallies: Sequence[Tally]) -> None:
         Names both records, and what to pair by instead.
     """
     first: dict[tuple[str, str], tuple[Place, Draft]] = {}
+    items: dict[tuple[str, ...], tuple[Place, Draft]] = {}
     for draft in drafts:
         if (place := _told(draft)) is None:
             continue
+        key = tuple(str(draft.fields[name]) for name in ("study", "item", "variant"))
+        at, one = items.setdefault(key, (place, draft))
+        if at.name != place.name:
+            raise PairingError(
+                f"Item {key[1]!r} must be one question, but is {at.name} in {one.source} and {place.name} in "
+                f"{draft.source}. Keep the tasks apart (study=), or give the items ids of your own with item=."
+            )
         known, other = first.setdefault((tallies[draft.file].reader, place.name), (place, draft))
         if known.content != place.content:
             raise PairingError(

@@ -13,6 +13,8 @@ from pairstats.readers.drafts import Draft, as_text
 
 RESCORED = "score_answers"
 """Column of the score by `answers=`, where `score=` names another as the primary one."""
+REPLY = ("response", "answer")
+"""Columns that a reply is read from."""
 SHORT_REPLY = 60
 """Characters of a reply, or of what decides it, that others may have given too, word for word."""
 _TOO_LONG = {"length": "max_tokens", "max_tokens": "max_tokens", "context": "context",
@@ -75,6 +77,22 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
         raise PairingError(
             f"Every reply that is scored again needs its key, but {len(keyless)} have none: "
             f"{listed(keyless)}. Map gold=, or give an item table with it, or name a score= to keep."
+        )
+
+
+def check_replies(drafts: Sequence[Draft]) -> None:
+    """Make sure that there are replies to read: else every one would pass for empty.
+
+    Raises
+    ------
+    PairingError
+        When no record of a request that was answered holds any.
+    """
+    ran = [draft for draft in drafts if draft.fields["status"] not in schema.MISSING]
+    if ran and not any(draft.fields.get(name) is not None for draft in ran for name in REPLY):
+        raise PairingError(
+            f"`answers` reads replies, but none of {len(ran)} records holds one, the first of them "
+            f"{ran[0].source}. Map response= to the field that does."
         )
 
 

@@ -49,6 +49,7 @@ def read_whole(
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )
     if reading.answers is not None:
+        replies.check_replies(drafts)
         replies.rescore(drafts, reading.answers, keep_score=reading.score is not None)
     if reading.options.keep_going:
         drafts = scoring.leave_out_of_range(drafts, reading.score_range, tallies)

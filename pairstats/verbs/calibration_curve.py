@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _bins(stated: np.ndarray, bins: int | str) -> list[tuple[float, float, list[
     """Edges of each bin that holds a stated value, and the values in it."""
     if bins == "distinct":
         return [(float(v), float(v), [float(v)]) for v in stated]
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+    if isinstance(bins, bool) or not isinstance(bins, Integral) or bins < 1:
         raise PairstatsError(f"`bins` must be a positive whole number or 'distinct', but got {bins!r}.")
     # Rounding first keeps 0.7000000000000001 in the bin that 0.7 closes.
     position = np.clip(np.ceil(np.round(stated * bins, 9)).astype(int) - 1, 0, bins - 1)
