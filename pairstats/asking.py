@@ -100,3 +100,13 @@ def _shared_families(panel: Panel) -> list[str]:
         f"{shared} of {families} families have one name in several studies, and are one family each (map family= "
         "where a name means another one in each)"
     ]
+
+
+def check_stratum(panel: Panel, stratum: str) -> None:
+    """Refuse a column that is blank in every row, and so holds no stratum."""
+    panel.require(stratum)
+    if panel.frame.select(nw.col(stratum).is_null().all()).collect()[stratum].item():
+        raise PairstatsError(
+            f"The column {stratum!r} must hold the strata, but is blank in every row. Name another with stratum=, "
+            f"or map {stratum}= when the records are read."
+        )

@@ -135,3 +135,13 @@ def test_documents_of_two_tasks_are_not_one_item_of_one_study(tmp_path: Path) ->
             PairingError, match=r"Item '0' must be one question, but is doc_id 0 of arc .* of gsm"
         ):
             ps.read_runs({"m": tmp_path / "m"}, set={"study": "all"}, workers=workers)
+
+
+def test_families_that_are_declared_keep_their_names(tmp_path: Path) -> None:
+    for task in ("arc", "gsm"):
+        lines = [generated(n, "A", doc={"question": f"{task}{n}"}, doc_hash=f"{task}{n}") for n in (1, 10)]
+        path = tmp_path / "m" / f"samples_{task}_2024-01-01T00-00-00.000000.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(written(tmp_path, "x", lines).path.read_bytes())
+    found = ps.read_runs({"m": tmp_path / "m"}, family=ps.extract("item", r"^(\d)"))
+    assert found.frame["family"].tolist() == ["1"] * 4

@@ -270,6 +270,13 @@ STATES = [
     ({"score": 0, "status_code": "429 Too Many Requests"}, ("error", "rate_limit", None)),
     ({"score": 1, "error": "No error"}, ("answered", None, 1.0)),
     (
+        {"score": 0, "error": "wrong unit", "answer": "5 m"},
+        ("answered", None, 0.0),
+    ),  # a verdict on the answer
+    ({"score": 0, "error": "wrong unit", "answer": ""}, ("error", "unknown", None)),
+    ({"score": 0, "error": "timeout", "answer": "5 m"}, ("error", "timeout", None)),
+    ({"score": 0, "is_error": True, "answer": "5 m"}, ("error", "unknown", None)),
+    (
         {"score": 0, "finish_reason": "FinishReason.MAX_TOKENS", "response": ""},
         ("truncated", "max_tokens", 0.0),
     ),
@@ -677,3 +684,13 @@ def test_the_field_of_replies_can_be_mapped_and_must_be_known(tmp_path: Path) ->
     ):
         ps.read_runs(path, **words)
     assert ps.read_runs(path, **words, response="said").frame["score"].tolist() == [0.0, 1.0]
+
+
+def test_a_column_that_is_named_as_the_score_tells_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, "a.csv", "item,model,is_error,answer\nq1,m,True,a\nq2,m,False,b\n").path
+    found = ps.read_runs(path, family="item", score="is_error").table
+    assert found.column("score").to_pylist() == [1.0, 0.0]
+    monkeypatch.setattr(collect, "read_pieces", _unusual)
+    assert ps.read_runs(path, family="item", score="is_error").table.equals(found)

@@ -175,6 +175,14 @@ def test_ceiling_and_floor(value: float, kind: str) -> None:
     assert kinds(rows) == []
 
 
+def test_replies_without_any_answer_are_at_the_floor() -> None:
+    rows = frame()
+    rows.loc[of(rows, "a"), ["status", "score", "answer"]] = ["unparsed", None, None]
+    assert "floor" in kinds(rows)
+    rows.loc[:, ["status", "score", "answer"]] = ["unparsed", None, None]
+    assert kinds(rows).count("floor") == rows["model"].nunique()
+
+
 def test_ceiling_is_the_end_of_the_declared_range() -> None:
     rows = frame()
     rows.loc[of(rows, "a"), "score"] = 1.0

@@ -106,8 +106,8 @@ def alike(names: tuple[str, ...]) -> list[str]:
     return [name for name in names if times[plain_of(name)] > 1]
 
 
-def roles_of(names: tuple[str, ...]) -> dict[str, str]:
-    """Find the columns of the format among a table's; the earlier alias wins."""
+def roles_of(names: tuple[str, ...], score: str | None = None) -> dict[str, str]:
+    """Find the columns of the format among a table's; the earlier alias wins, and the score tells no state."""
     by_name = {plain_of(name): name for name in reversed(names)}
     found = {
         role: by_name[alias]
@@ -117,7 +117,7 @@ def roles_of(names: tuple[str, ...]) -> dict[str, str]:
     prediction = next((by_name[alias] for alias in ALIASES["answer"][1:] if alias in by_name), None)
     if prediction is not None and "answer" in by_name:  # data sets call their key the answer
         found |= {"answer": prediction, "gold": _key(by_name) or by_name["answer"]}
-    return found
+    return {role: name for role, name in found.items() if role not in TOLD_BY or name != score}
 
 
 def _key(by_name: Mapping[str, str]) -> str | None:

@@ -32,7 +32,7 @@ def layout_of(names: tuple[str, ...], form: str, reading: Reading) -> Layout:
     UnusualError
         When names alone do not tell it.
     """
-    roles, scores = roles_of(names), scores_of(names, reading.score)
+    roles, scores = roles_of(names, reading.score), scores_of(names, reading.score)
     added = (*reading.constants, *reading.columns)
     said = reading.reader == TABLES and bool("model" in roles or scores)  # by the user
     if not (said or is_plain(names, form)) or any(map(schema.is_score, added)):

@@ -291,7 +291,7 @@ def gathered(
     if any(piece.marks for piece in pieces) and "study" in {*reading.columns, *reading.constants}:
         raise UnusualError("places of tasks that are read as one study")
     places.check_marks([marks for piece in pieces for marks in piece.marks])
-    if len(set[str]().union(*(piece.tasks for piece in pieces))) > 1:
+    if places.stand_alone(reading) and len(set[str]().union(*(piece.tasks for piece in pieces))) > 1:
         raise UnusualError("families of several tasks, which only all records tell apart")
     tallies: list[Tally] = []
     parts: list[Part] = []

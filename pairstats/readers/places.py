@@ -12,6 +12,7 @@ from pairstats.readers.base import digest
 from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Draft, Tally
 from pairstats.readers.place import Place
+from pairstats.readers.reading import Reading
 
 TASK_FIRST = "several tasks have items at one place: a family is named task/item"
 Marks = NDArray[np.uint64]
@@ -62,6 +63,11 @@ def check_places(drafts: Sequence[Draft], tallies: Sequence[Tally]) -> None:
                 "a place names nothing where a file holds a part, or another order. Pair by content with "
                 f'item="{place.path}", or by an id of your own with item=.'
             )
+
+
+def stand_alone(reading: Reading) -> bool:
+    """Whether items are families of their own, by the user's word or for want of one."""
+    return reading.columns.get("family") in (None, "item") and "family" not in reading.constants
 
 
 def tell_tasks_apart(drafts: Sequence[Draft], tallies: Sequence[Tally]) -> None:

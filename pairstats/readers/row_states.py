@@ -23,6 +23,7 @@ NO_ERROR = frozenset({
     "no error", "no errors", "[]", "{}",
 })  # fmt: skip
 """What stands in a column of errors where there was none."""
+_WORDS = ("error_type", "exception", "error_message", "error")
 YES = frozenset({"true", "yes", "1", "1.0"})
 CODES = range(400, 600)
 """Numbers that are errors; in a column of words, any other may as well be the distance from the right answer."""
@@ -113,11 +114,17 @@ def state_of_row(
     scores : sequence of float or None
         What a scorer found right was answered, though the text is not stored.
     """
-    broken = [state for role, cell in errors.items() if (state := TELLS[role](cell)) is not None]
+    said = [text for text in texts if text is not None]
+    written = any(text.strip() for text in said)
+    found = ((role, TELLS[role](cell)) for role, cell in errors.items())
+    broken = [
+        state
+        for role, state in found
+        if state is not None and not (written and _may_judge(role, state.reason))
+    ]
     if broken:
         return broken[-1]
-    said = [text for text in texts if text is not None]
-    answered = any(text.strip() for text in said) or any(score is not None and score > 0 for score in scores)
+    answered = written or any(score is not None and score > 0 for score in scores)
     stopped = stop_of(stop)
     if stopped is not None:
         return cut(stopped, answered)
@@ -129,17 +136,15 @@ def states_of_columns(
     scores: Sequence[pa.ChunkedArray],
 ) -> tuple[pa.ChunkedArray | None, pa.ChunkedArray | None]:  # fmt: skip
     """Do the same to columns; gives those of status and reason, None where no row tells one."""
-    answered = _any(
-        [pc.not_equal(pc.utf8_trim_whitespace(text), "") for text in texts]
-        + [pc.greater(score, 0.0) for score in scores]
-    )
+    written = _any([pc.not_equal(pc.utf8_trim_whitespace(text), "") for text in texts])
+    answered = _any([*([] if written is None else [written]), *(pc.greater(score, 0.0) for score in scores)])
     status = reason = None
     if texts:
         blank = pc.and_(_any(map(pc.is_valid, texts)), pc.invert(answered))
         if pc.any(blank).as_py():
             status = pc.if_else(blank, "empty", pa.scalar(None, pa.string()))
-    known = [(stop, stop_of), *((cells, TELLS[role]) for role, cells in errors.items())]
-    for cells, state_of in known:  # what counts more comes last
+    known = [("stop", stop, stop_of), *((role, cells, TELLS[role]) for role, cells in errors.items())]
+    for role, cells, state_of in known:  # what counts more comes last
         if cells is None:
             continue
         state, why = (by_word(cells, partial(_part_of, state_of, at), pa.string()) for at in (0, 1))
@@ -147,10 +152,19 @@ def states_of_columns(
             was_cut = pc.and_(pc.equal(state, "truncated"), answered)
             whole = cut(State("truncated", OF_LENGTH[0]), holds_answer=True)
             state, why = pc.if_else(was_cut, whole.status, state), pc.if_else(was_cut, whole.reason, why)
+        if written is not None and _may_judge(role, "unknown"):
+            state = pc.if_else(
+                pc.and_(written, pc.equal(why, "unknown")), pa.scalar(None, pa.string()), state
+            )
         if state.null_count < len(state):
             status = state if status is None else pc.coalesce(state, status)
             reason = why if reason is None else pc.if_else(pc.is_valid(state), why, reason)
     return status, reason
+
+
+def _may_judge(role: str, reason: str | None) -> bool:
+    """Whether words tell of no failure that is known, and so may judge the answer beside them: "wrong unit"."""
+    return reason == "unknown" and role in _WORDS
 
 
 def _part_of(state_of: Callable[[Any], State | None], at: int, cell: Any) -> str | None:

@@ -72,7 +72,7 @@ class Profile:
 
 def slots_of(file: RunFile, sheet: Sheet, options: ReadOptions) -> list[Slot]:
     """Find where decisions lie: one place a row, or one a model."""
-    roles, scores = roles_of(sheet.names), scores_of(sheet.names, options.score)
+    roles, scores = roles_of(sheet.names, options.score), scores_of(sheet.names, options.score)
     blocks = blocks_of(sheet.names)
     if options.models:
         return _named_slots(file, sheet.names, options.models, roles, blocks)

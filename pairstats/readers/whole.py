@@ -44,7 +44,8 @@ def read_whole(
     drafts = requests.settle(drafts, tallies)
     drafts = mapped(drafts, reading, tallies)
     places.check_places(drafts, tallies)
-    places.tell_tasks_apart(drafts, tallies)
+    if places.stand_alone(reading):
+        places.tell_tasks_apart(drafts, tallies)
     drafts = scoring.choose_score(
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )

@@ -21,11 +21,13 @@ ID = "response_id"
 
 def ceilings(rows: Rows) -> Iterator[Flag]:
     """Find who scored the highest, or the lowest, that is possible in everything."""
-    scored = rows.frame[rows.frame["score"].notna()]
+    low, high = rows.score_range
+    lost = rows.frame["status"].isin(schema.NO_ANSWER)
+    scored = rows.frame[rows.frame["score"].notna() | lost]
     if not len(scored):
         raise LackingError("ceiling: there is no score")
-    low, high = rows.score_range
-    for subject, part in scored.groupby("subject_")["score"]:
+    values = scored["score"].mask(lost & scored["score"].isna(), low)  # no answer counts as the worst one
+    for subject, part in values.groupby(scored["subject_"]):
         name = rows.names[int(str(subject))]
         for kind, end in (("ceiling", high), ("floor", low)):
             if len(part) >= MIN_COMMON and bool((np.abs(part - end) <= SAME).all()):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 
 from pairstats.arguments import checked
-from pairstats.asking import check_comparison, check_estimand
+from pairstats.asking import check_comparison, check_estimand, check_stratum
 from pairstats.contrasts import Comparison
 from pairstats.errors import PairstatsError
 from pairstats.estimands import Estimand
@@ -196,20 +195,9 @@ def _bounds(estimand: Estimand, difference: bool) -> tuple[float, float]:
     return (low - high, high - low) if difference else (low, high)
 
 
-def _check_stratum(panel: Panel, stratum: str) -> None:
-    """Refuse a column without any stratum."""
-    panel.require(stratum)
-    if not panel.frame.select(nw.col(stratum).is_null().all()).collect()[stratum].item():
-        return
-    raise PairstatsError(
-        f"The column {stratum!r} must hold the strata, but is blank in every row. Name another with stratum=, or "
-        f"map {stratum}= when the records are read."
-    )
-
-
 def _cells(panel: Panel, estimand: Estimand, stratum: str) -> Iterator[_Stratified]:
     """Families of every cell, in all strata."""
-    _check_stratum(panel, stratum)
+    check_stratum(panel, stratum)
     check_estimand(panel, estimand)
     families_only(panel, "A mean over strata")
     others = tuple(name for name in panel.cells if name != stratum)
@@ -225,7 +213,7 @@ def _cells(panel: Panel, estimand: Estimand, stratum: str) -> Iterator[_Stratifi
 
 def _pairs(panel: Panel, estimand: Estimand, stratum: str, comparison: Comparison) -> Iterator[_Stratified]:
     """Family differences of every combination, in all strata."""
-    _check_stratum(panel, stratum)
+    check_stratum(panel, stratum)
     check_estimand(panel, estimand)
     check_comparison(panel, comparison)
     families_only(panel, "A mean over strata")
