@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -219,33 +220,34 @@ def answers(folder: Path, count: int) -> list[str]:
 
 def other_forms(folder: Path, count: int) -> list[str]:
     """A JSON array of nested records, a table without its model, and a folder of logs read by several processes."""
-    rows = [json.loads(line) for line in (folder / "nested.jsonl").open()]
-    (folder / "array.json").write_text(json.dumps([row | {"score": 1} for row in rows]))
-    nested_words = "family='metadata.family_id', variant='metadata.variant'"
-    path = str(folder / "array.json")
-    lines = [
-        row(
-            f"array.json, {count:,} nested records, scored",
-            timed(RUNS.format(path=path, words=nested_words)),
-            count,
-        )
-    ]
-    with (folder / "unnamed.jsonl").open("w") as file:
-        file.writelines(json.dumps({"item": r["item"] + r["model"], "score": 1}) + "\n" for r in rows)
-    code = LOADED + f"call = lambda: ps.read_runs({{'m': {str(folder / 'unnamed.jsonl')!r}}}, family='item')"
+    array, unnamed, logs = folder / "array.json", folder / "unnamed.jsonl", folder / "logs"
+    for part in range(FILES):
+        (logs / f"run-{part}").mkdir(parents=True)
+    batches = [logs / f"run-{part}" / "batch_output.jsonl" for part in range(FILES)]
+    # A line at a time: what this process holds counts as the peak of all that it starts.
+    with (
+        (folder / "nested.jsonl").open() as source,
+        array.open("w") as one,
+        unnamed.open("w") as other,
+        ExitStack() as opened,
+    ):
+        outputs = [opened.enter_context(path.open("w")) for path in batches]
+        for number, line in enumerate(source):
+            record = json.loads(line)
+            one.write(("," if number else "[") + json.dumps(record | {"score": 1}))
+            other.write(json.dumps({"item": record["item"] + record["model"], "score": 1}) + "\n")
+            outputs[number % FILES].write(_openai_line(record, number % FILES))
+        one.write("]")
+    words = "family='metadata.family_id', variant='metadata.variant'"
+    taken = timed(RUNS.format(path=str(array), words=words))
+    lines = [row(f"array.json, {count:,} nested records, scored", taken, count)]
+    code = LOADED + f"call = lambda: ps.read_runs({{'m': {str(unnamed)!r}}}, family='item')"
     lines.append(
         row(f"unnamed.jsonl, {count:,} flat records of a model that is named for it", timed(code), count)
     )
-    logs = folder / "logs"
-    for part in range(FILES):
-        (logs / f"run-{part}").mkdir(parents=True)
-        batch = "".join(_openai_line(r, part) for r in rows[part::FILES])
-        (logs / f"run-{part}" / "batch_output.jsonl").write_text(batch)
-    for workers in (1, 2):
-        taken = timed(RUNS.format(path=str(logs), words=f"family='item', gold=None, workers={workers}"))
-        lines.append(
-            row(f"{FILES} OpenAI batches of {count // FILES:,} replies, {workers} process(es)", taken, count)
-        )
+    for workers, processes in ((1, "1 process"), (2, "2 processes")):
+        taken = timed(RUNS.format(path=str(logs), words=f"family='item', workers={workers}"))
+        lines.append(row(f"{FILES} OpenAI batches of {count // FILES:,} replies, {processes}", taken, count))
     return lines
 
 
