@@ -686,6 +686,16 @@ def test_the_field_of_replies_can_be_mapped_and_must_be_known(tmp_path: Path) ->
     assert ps.read_runs(path, **words, response="said").frame["score"].tolist() == [0.0, 1.0]
 
 
+def test_a_verdict_on_an_answer_leaves_no_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "item,model,score,error,answer\nq1,m,0,wrong unit,5 m\nq2,m,0,timeout,\nq3,m,1,,5 s\n"
+    path = written(tmp_path, "a.csv", text).path
+    found = ps.read_runs(path, family="item").table
+    assert found.column("status").to_pylist() == ["answered", "error", "answered"]
+    assert found.column("reason").to_pylist() == [None, "timeout", None]
+    monkeypatch.setattr(collect, "read_pieces", _unusual)
+    assert ps.read_runs(path, family="item").table.equals(found)
+
+
 def test_a_column_that_is_named_as_the_score_tells_no_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,9 +153,8 @@ def states_of_columns(
             whole = cut(State("truncated", OF_LENGTH[0]), holds_answer=True)
             state, why = pc.if_else(was_cut, whole.status, state), pc.if_else(was_cut, whole.reason, why)
         if written is not None and _may_judge(role, "unknown"):
-            state = pc.if_else(
-                pc.and_(written, pc.equal(why, "unknown")), pa.scalar(None, pa.string()), state
-            )
+            judged = pc.fill_null(pc.and_(written, pc.equal(why, "unknown")), False)
+            state, why = (pc.if_else(judged, pa.scalar(None, pa.string()), each) for each in (state, why))
         if state.null_count < len(state):
             status = state if status is None else pc.coalesce(state, status)
             reason = why if reason is None else pc.if_else(pc.is_valid(state), why, reason)
