@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, SHARED, needs_shared
@@ -177,10 +178,10 @@ def test_ceiling_and_floor(value: float, kind: str) -> None:
 
 def test_replies_without_any_answer_are_at_the_floor() -> None:
     rows = frame()
-    rows.loc[of(rows, "a"), ["status", "score", "answer"]] = ["unparsed", None, None]
-    assert "floor" in kinds(rows)
-    rows.loc[:, ["status", "score", "answer"]] = ["unparsed", None, None]
-    assert kinds(rows).count("floor") == rows["model"].nunique()
+    silent = {"status": "unparsed", "score": np.nan, "answer": None}
+    some = rows.assign(**{name: rows[name].mask(of(rows, "a"), value) for name, value in silent.items()})
+    assert "floor" in kinds(some)
+    assert kinds(rows.assign(**silent)).count("floor") == rows["model"].nunique()
 
 
 def test_ceiling_is_the_end_of_the_declared_range() -> None:
