@@ -38,3 +38,10 @@ def reference(topic: str, *prefixes: str) -> list[Any]:
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("same")
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names of tests that each worker gives alike: bytes hold the second they were packed in, long text is cut."""
+    if isinstance(val, bytes):
+        return argname
+    return val[:60] if isinstance(val, str) and len(val) > 60 else None

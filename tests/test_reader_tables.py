@@ -81,9 +81,9 @@ def forms() -> dict[str, str | bytes]:
         "f.parquet": as_parquet(table),
         "g.feather": as_feather(table),
         "j.arrows": as_stream(table),
-        "k.arrows.gz": gzip.compress(as_stream(table)),
-        "h.parquet.gz": gzip.compress(as_parquet(table)),
-        "i.csv.gz": gzip.compress(LONG.encode()),
+        "k.arrows.gz": gzip.compress(as_stream(table), mtime=0),
+        "h.parquet.gz": gzip.compress(as_parquet(table), mtime=0),
+        "i.csv.gz": gzip.compress(LONG.encode(), mtime=0),
     }
 
 
@@ -477,7 +477,7 @@ def test_broken_rows_are_named_with_their_line(tmp_path: Path, case: str) -> Non
         (b"PAR1" + b"\x00" * 99, "is a damaged parquet file"),
         (b"ARROW1\x00\x00" + b"\x07" * 99, "is a damaged arrow file"),
         ('[{"item": "q", "score": 1}, "stray"]', r"a.csv:2 must be an object, but is 'stray'"),
-        (gzip.compress(LONG.encode() * 999)[:-60], "file damaged from here on|cannot be opened|damaged"),
+        (gzip.compress(LONG.encode() * 999, mtime=0)[:-60], "file damaged from here on|cannot be opened|damaged"),
     ],
 )
 def test_bad_files(tmp_path: Path, content: str | bytes, message: str) -> None:
