@@ -477,7 +477,10 @@ def test_broken_rows_are_named_with_their_line(tmp_path: Path, case: str) -> Non
         (b"PAR1" + b"\x00" * 99, "is a damaged parquet file"),
         (b"ARROW1\x00\x00" + b"\x07" * 99, "is a damaged arrow file"),
         ('[{"item": "q", "score": 1}, "stray"]', r"a.csv:2 must be an object, but is 'stray'"),
-        (gzip.compress(LONG.encode() * 999, mtime=0)[:-60], "file damaged from here on|cannot be opened|damaged"),
+        (
+            gzip.compress(LONG.encode() * 999, mtime=0)[:-60],
+            "file damaged from here on|cannot be opened|damaged",
+        ),
     ],
 )
 def test_bad_files(tmp_path: Path, content: str | bytes, message: str) -> None:
