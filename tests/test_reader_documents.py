@@ -457,7 +457,9 @@ def test_memory_does_not_grow_with_the_document(tmp_path: Path, name: str) -> No
             target.write("x" * 1_000_000 + part)
     options = f"family='item', workers=1, **{words}"
     call = f"write_runs({str(path)!r}, {str(output)!r}, {options})"
-    assert peak_of(f"from pairstats.readers.written import write_runs; {call}") < 320_000_000
+    # To hold the document once, as bytes, would take 450 MB: 150 for the libraries and 300. Streamed it is 158 to
+    # 320, as buffers of up to 32 MB happen to overlap.
+    assert peak_of(f"from pairstats.readers.written import write_runs; {call}") < 400_000_000
     assert len(ps.load_records(output)) == 300
 
 
