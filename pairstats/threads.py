@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TypeVar
 
 Value = TypeVar("Value")
@@ -35,19 +36,18 @@ def side_by_side(function: Callable[[Value], Result], values: Iterable[Value], r
         return list(pool.map(function, values))
 
 
-def ahead(values: Iterable[Value]) -> Iterator[Value]:
-    """Yield values while another thread makes the next one.
+def ahead(values: Generator[Value]) -> Generator[Value]:
+    """Yield values while another thread makes the next one; what is not used is closed.
 
     Examples
     --------
-    >>> list(ahead(iter([1, 2])))
+    >>> list(ahead(number for number in (1, 2)))
     [1, 2]
     """
-    following = iter(values)
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, following, None)
+    with closing(values), ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, values, None)
         while (value := coming.result()) is not None:
-            coming = pool.submit(next, following, None)
+            coming = pool.submit(next, values, None)
             yield value
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from typing import IO
@@ -37,7 +38,7 @@ _NEWLINE, _QUOTE, _RETURN = b'\n"\r'
 _MARK = b"\xef\xbb\xbf"
 
 
-def blocks_of(file: RunFile, form: str) -> Iterator[Block]:
+def blocks_of(file: RunFile, form: str) -> Generator[Block]:
     """Yield the blocks of a flat table.
 
     Parameters
@@ -52,15 +53,17 @@ def blocks_of(file: RunFile, form: str) -> Iterator[Block]:
         When the rows must be read one by one.
     """
     try:
-        for block in ahead(_KINDS[form](file, form)):
-            if len(set(block.names)) < len(block.names):
-                raise UnusualError("a name of two columns")
-            yield block
+        # What is left when records must be read one by one is closed at once, down to the file.
+        with closing(ahead(_KINDS[form](file, form))) as found:
+            for block in found:
+                if len(set(block.names)) < len(block.names):
+                    raise UnusualError("a name of two columns")
+                yield block
     except (ReadError, pa.ArrowException, OSError, EOFError, ValueError, zlib.error, ZstdError) as error:
         raise UnusualError(str(error)) from error
 
 
-def _chunks(file: RunFile, whole_records: bool = False) -> Iterator[bytes]:
+def _chunks(file: RunFile, whole_records: bool = False) -> Generator[bytes]:
     """Yield bytes that end where a line ends; where quotes are counted, not within an open one."""
     with file.open() as stream:
         while chunk := _up_to_line_end(stream, seekable=not file.packed):
@@ -90,18 +93,20 @@ def _rest_of_line(stream: IO[bytes]) -> bytes:
     return rest
 
 
-def _json_blocks(file: RunFile, form: str) -> Iterator[Block]:
-    first, chunks = 1 + file.lines_before, _chunks(file)
-    start = next(chunks, b"")
-    chunks = chain([start.removeprefix(_MARK) if first == 1 else start], chunks)
-    return _line_blocks(file.shown, chunks, first)
+def _json_blocks(file: RunFile, form: str) -> Generator[Block]:
+    first = 1 + file.lines_before
+    with closing(_chunks(file)) as chunks:
+        start = next(chunks, b"")
+        start = start.removeprefix(_MARK) if first == 1 else start
+        yield from _line_blocks(file.shown, chain([start], chunks), first)
 
 
-def _array_blocks(file: RunFile, form: str) -> Iterator[Block]:
-    return _line_blocks(file.shown, _lines_of_array(file), 1)
+def _array_blocks(file: RunFile, form: str) -> Generator[Block]:
+    with closing(_lines_of_array(file)) as lines:
+        yield from _line_blocks(file.shown, lines, 1)
 
 
-def _lines_of_array(file: RunFile) -> Iterator[bytes]:
+def _lines_of_array(file: RunFile) -> Generator[bytes]:
     """Yield the elements of an array as lines, about as many bytes of them at a time as of other files."""
     lines: list[bytes] = []
     size = 0
@@ -137,17 +142,20 @@ def _json_block(shown: str, lines: Lines, first: int) -> Block:
     return Block(names, lines.table, numbers, len(lines.text))
 
 
-def _csv_blocks(file: RunFile, form: str) -> Iterator[Block]:
+def _csv_blocks(file: RunFile, form: str) -> Generator[Block]:
     delimiter = next(mark for mark, name in DELIMITERS.items() if name == form)
     names, line, is_header = csv_header(file, delimiter), 1, True
-    for chunk in _chunks(file, whole_records=True):
-        text = chunk.removeprefix(_MARK) if line == 1 else chunk
-        starts, numbers = _record_starts(text, ord(delimiter), line)
-        line += chunk.count(b"\n")
-        if is_header and numbers.size:  # the first record of the file
-            text, numbers, is_header = text[starts[1] :] if starts.size > 1 else b"", numbers[1:], False
-        if numbers.size:
-            yield Block(tuple(names), _csv_columns(text, names, delimiter, numbers.size), numbers, len(chunk))
+    with closing(_chunks(file, whole_records=True)) as chunks:
+        for chunk in chunks:
+            text = chunk.removeprefix(_MARK) if line == 1 else chunk
+            starts, numbers = _record_starts(text, ord(delimiter), line)
+            line += chunk.count(b"\n")
+            if is_header and numbers.size:  # the first record of the file
+                text, numbers, is_header = text[starts[1] :] if starts.size > 1 else b"", numbers[1:], False
+            if numbers.size:
+                yield Block(
+                    tuple(names), _csv_columns(text, names, delimiter, numbers.size), numbers, len(chunk)
+                )
 
 
 def _csv_columns(text: bytes, names: list[str], delimiter: str, rows: int) -> pa.Table:
@@ -199,7 +207,7 @@ def _check_quotes(codes: np.ndarray, quotes: np.ndarray, delimiter: int) -> None
         raise UnusualError("a quote within a field")
 
 
-def _arrow_blocks(file: RunFile, form: str) -> Iterator[Block]:
+def _arrow_blocks(file: RunFile, form: str) -> Generator[Block]:
     with file.open() as stream:
         first = 1
         for batch in arrow_files.opened(partial(_from_start, stream), form, BLOCK_ROWS)[1]():
@@ -214,7 +222,7 @@ def _from_start(stream: IO[bytes]) -> pa.PythonFile:
     return pa.PythonFile(stream, mode="r")  # gzip tells its mode as a number
 
 
-_KINDS: Mapping[str, Callable[[RunFile, str], Iterator[Block]]] = {
+_KINDS: Mapping[str, Callable[[RunFile, str], Generator[Block]]] = {
     "jsonl": _json_blocks, "json array": _array_blocks, **dict.fromkeys(arrow_files.FORMS.values(), _arrow_blocks),
     **dict.fromkeys(DELIMITERS.values(), _csv_blocks),
 }  # fmt: skip

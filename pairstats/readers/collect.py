@@ -22,6 +22,7 @@ from pairstats.readers.base import Reader, ReadOptions
 from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Tally, counted, ledger, left_out_frame
 from pairstats.readers.files import Given, Paths, find_files
+from pairstats.readers.items import load_items
 from pairstats.readers.mapping import Path
 from pairstats.readers.parts import Part, join
 from pairstats.readers.pieces import gathered, tasks_of
@@ -218,11 +219,12 @@ def asked(paths: Paths, words: Mapping[str, Any]) -> tuple[list[Given], Reading]
         models=(say.models,) if isinstance(say.models, str) else tuple(say.models), apart=apart,
     )  # fmt: skip
     exclude = (say.exclude,) if isinstance(say.exclude, str) else tuple(say.exclude)
+    files = find_files(paths)
     reading = Reading(
         columns, constants, options, say.reader, say.answers, say.confidence_scale, say.score_range, exclude,
-        say.items, say.item_key, say.planned,
+        None if say.items is None else load_items(say.items), say.item_key, say.planned,
     )  # fmt: skip
-    return find_files(paths), reading
+    return files, reading
 
 
 def _read(

@@ -35,15 +35,24 @@ class Block:
         Line or row number of every row, from 1.
     size : int
         Bytes of the file that hold them, where that is known.
+    identity : pyarrow.ChunkedArray or None
+        What each row is a copy by, where it is not the number of its line; see `Part`.
     """
 
     names: tuple[str, ...]
     table: pa.Table
     numbers: np.ndarray
     size: int = 0
+    identity: pa.ChunkedArray | None = None
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    def filter(self, kept: pa.ChunkedArray) -> Block:
+        """Give the rows where a mask holds."""
+        rows, identity = np.asarray(kept), self.identity
+        identity = None if identity is None else identity.filter(kept)
+        return Block(self.names, self.table.filter(kept), self.numbers[rows], self.size, identity)
 
     def find(self, path: str) -> pa.ChunkedArray | None:
         """Values at a dotted path, None where no row has it.

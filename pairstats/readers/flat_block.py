@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,6 +25,7 @@ from pairstats.readers.columns import Block, UnusualError, by_word
 from pairstats.readers.confidence import scale_column
 from pairstats.readers.drafts import Tally, Word
 from pairstats.readers.files import Given
+from pairstats.readers.item_columns import ItemColumns, agree
 from pairstats.readers.jsonlines import real_of
 from pairstats.readers.layout import Layout
 from pairstats.readers.mapping import OF_THE_ITEM, ORDER, Extract, Path, name_of
@@ -50,9 +50,7 @@ class FlatBlock:
     ) -> None:  # fmt: skip
         self.given, self.reading, self.tally = given, reading, tally
         self.layout, self.block = layout, block
-        nested = any(_holds_objects(field.type) for field in block.table.schema)
-        if nested and not ("model" in block.names and {"item", "model"} <= layout.roles.keys()):
-            raise UnusualError("objects that may be maps by model, or of another platform")
+        self.items: ItemColumns | None = None
         self.fields: Fields = {}
         self.scores = {name: self._score(column) for name, column in layout.scores.items()}
 
@@ -71,6 +69,8 @@ class FlatBlock:
         self._map("item")
         self.tally.records += len(self.block)
         fits = self._exclude()
+        if self.reading.items is not None:
+            self.items = ItemColumns(self.reading.items, self.reading.item_key, self.fields["item"])
         for name, value in self.reading.constants.items():
             self.fields[name] = typed(name, self._constant(value))
         others = [name for name in self.reading.others if name not in (*ORDER, "options")]
@@ -87,9 +87,11 @@ class FlatBlock:
             fixed += [] if self.layout.primary is None else [RESCORED]
         met = self._met(further, fixed)  # a NaN is met, and becomes null
         self._drop_nan()
+        named = self.block.identity
         return Part(
             pa.table(self.fields), place, met, fits,
-            pa.array(self.block.numbers), least, self.layout.primary, size=self.block.size,
+            pa.array(self.block.numbers) if named is None else named.combine_chunks(), least, self.layout.primary,
+            size=self.block.size, item_key="" if self.items is None else self.items.key,
         )  # fmt: skip
 
     def _met(self, further: Sequence[str], fixed: Sequence[str]) -> dict[str, tuple[int, int, int]]:
@@ -244,11 +246,16 @@ class FlatBlock:
     def _candidate(self, column: str, name: str) -> Column:
         """Look a name up as `mapping` does: a column already known, then the record."""
         own, raw = self.fields.get(name), self.block.find(name) if name else None
+        joined = None if self.items is None else self.items.find(name)
         same = raw is None or self.layout.roles.get(name, name) == name
-        if own is not None and name != column and (own.null_count == 0 or same):
+        if own is not None and name != column and (own.null_count == 0 or (same and joined is None)):
             return own
         if own is not None and raw is not None and not same:
             raise UnusualError(f"{name!r} may be meant in two ways")
+        if joined is not None:
+            if (own is not None and name != column) or (raw is not None and not agree(raw, joined)):
+                raise UnusualError(f"{name!r} is told by the record and by the item table")
+            return joined if raw is None else raw
         if raw is not None or own is not None:
             return own if raw is None else raw
         if name == "file":
@@ -273,10 +280,7 @@ class FlatBlock:
         kept = pc.invert(left_out)
         self.fields = {name: values.filter(kept) for name, values in self.fields.items()}
         self.scores = {name: values.filter(kept) for name, values in self.scores.items()}
-        rows = np.asarray(kept)
-        self.block = Block(
-            self.block.names, self.block.table.filter(kept), self.block.numbers[rows], self.block.size
-        )
+        self.block = self.block.filter(kept)
         return fits
 
     def _check_key(self) -> None:
@@ -329,10 +333,6 @@ class FlatBlock:
                 values = self.fields[name] = without_nan(self.tally, values)
             if name not in schema.NAMES and values.null_count == len(values):
                 self.fields[name] = pa.chunked_array([pa.nulls(len(values))])  # of no type of its own
-
-
-def _holds_objects(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(kind) or (pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)))
 
 
 def _leaves(values: Column, limits: tuple[float, float]) -> bool:

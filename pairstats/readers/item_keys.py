@@ -43,29 +43,25 @@ def index(
     PairingError
         When the key is not there, does not name every row, or fits no record.
     """
-    shown, path, rows = loaded
-    columns = columns_of(rows)
+    shown, columns = loaded.shown, loaded.columns
     items = {str(draft.fields["item"]) for draft in drafts}
     if key is None:
-        key = _best_key(shown, rows, columns, items)
+        key = _best_key(loaded, items)
     elif key not in columns:
         raise PairingError(f"item_key={key!r} must be a column of {shown}, but it has {listed(columns, 40)}.")
-    if any(as_text(row.get(key)) is None for row in rows):
+    if None in loaded.ids.get(key, ()):
         raise PairingError(
             f"Column {key!r} of {shown} must name an item in every row, but is blank in some rows."
         )
-    further = further_keys(shown, rows, key, told or {}, drafts)
+    further = further_keys(loaded, key, told or {}, drafts)
     names = (key, *further.values())
-    indexed = dict(zip(_values(rows, names), rows, strict=True))
+    indexed = dict(zip(_values(loaded, names), loaded.rows, strict=True))
     ids = {each[0] for each in indexed}
     _check_ids(shown, key, ids, items)
     fits = {text: _fitting(indexed, *parts) for text, parts in (exclude or {}).items()}
-    return ItemTable(shown, path, columns, ("item", *further), indexed, frozenset(further.values()), fits)
-
-
-def columns_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Columns that any row has, in the order in which they are met."""
-    return tuple(dict.fromkeys(name for row in rows for name in row))
+    return ItemTable(
+        shown, loaded.path, columns, ("item", *further), indexed, frozenset(further.values()), fits
+    )
 
 
 def _fitting(rows: Mapping[Key, Mapping[str, Any]], column: str, pattern: str) -> frozenset[Key]:
@@ -93,26 +89,37 @@ def _check_ids(shown: str, key: str, ids: set[str], items: set[str]) -> None:
         )
 
 
-def _best_key(
-    shown: str, rows: Sequence[Mapping[str, Any]], columns: tuple[str, ...], items: set[str]
-) -> str:
-    """Column that holds most of the records' items; among equals usual names, then unique ids, first."""
-    fits = []
-    for place, column in enumerate(columns):
-        ids = [as_text(row.get(column)) for row in rows]
-        usual = _LIKELY_KEYS.index(column) if column in _LIKELY_KEYS else len(_LIKELY_KEYS)
-        fits.append((-len(items.intersection(ids)), usual, len(set(ids)) < len(ids), place, column))
-    best = min(fits, default=(0, 0, False, 0, ""))
-    if best[0] == 0:
+def _best_key(loaded: Loaded, items: set[str]) -> str:
+    """Column that holds most of the records' items; the likeliest one among equals."""
+    overlap = {column: len(items & ids) for column, ids in loaded.ids.items()}
+    if not any(overlap.values()):
         raise PairingError(
-            f"One column of {shown} must hold the records' items, but none of {listed(columns, 40)} does; "
-            f"the records have {listed(sorted(items))}. Map item=, or name the column with item_key=."
+            f"One column of {loaded.shown} must hold the records' items, but none of "
+            f"{listed(loaded.columns, 40)} does; the records have {listed(sorted(items))}. Map item=, or name the "
+            "column with item_key=."
         )
-    return best[-1]
+    most = max(overlap.values())
+    return likeliest_key(loaded, (column for column, size in overlap.items() if size == most))
+
+
+def likeliest_key(loaded: Loaded, columns: Iterable[str]) -> str:
+    """Column that is the likeliest to name the items: usual names, then unique ids, first.
+
+    Examples
+    --------
+    >>> likeliest_key(Loaded("items.csv", None, [{"n": 1, "id": "a"}]), ["n", "id"])
+    'id'
+    """
+
+    def rank(column: str) -> tuple[int, bool, int]:
+        usual = _LIKELY_KEYS.index(column) if column in _LIKELY_KEYS else len(_LIKELY_KEYS)
+        return usual, len(loaded.ids[column]) < len(loaded.rows), loaded.columns.index(column)
+
+    return min(columns, key=rank)
 
 
 def further_keys(
-    shown: str, rows: Sequence[Mapping[str, Any]], key: str, told: Mapping[str, str], drafts: Sequence[Draft]
+    loaded: Loaded, key: str, told: Mapping[str, str], drafts: Sequence[Draft]
 ) -> dict[str, str]:
     """Find the further columns of the key that tell rows of one item apart, and their names in the table.
 
@@ -124,18 +131,18 @@ def further_keys(
     Examples
     --------
     >>> rows = [{"item": "q1", "variant": "a"}, {"item": "q1", "variant": "b"}]
-    >>> further_keys("items.csv", rows, "item", {"variant": "metadata.kind"}, [])
+    >>> further_keys(Loaded("items.csv", None, rows), "item", {"variant": "metadata.kind"}, [])
     {'variant': 'variant'}
     """
     found: dict[str, str] = {}
-    names, columns, kinds = [key], columns_of(rows), _kinds(rows, [key])
-    for name in _FURTHER_KEYS if kinds < len(rows) else ():
+    names, columns, kinds, shown = [key], loaded.columns, _kinds(loaded, [key]), loaded.shown
+    for name in _FURTHER_KEYS if kinds < len(loaded.rows) else ():
         column = next((each for each in (name, told.get(name, "")) if each in columns and each != key), None)
-        if column is not None and (more := _kinds(rows, [*names, column])) > kinds:
+        if column is not None and (more := _kinds(loaded, [*names, column])) > kinds:
             found[name], kinds = column, more
             names.append(column)
-    if kinds < len(rows):
-        twice = next(each for each, n in Counter(_values(rows, names)).items() if n > 1)
+    if kinds < len(loaded.rows):
+        twice = next(each for each, n in Counter(_values(loaded, names)).items() if n > 1)
         raise PairingError(
             f"Column {key!r} of {shown} must name each item once, but holds {twice[0]!r} more than once"
             + (f", with {_pairs(names[1:], twice[1:])}" if found else "")
@@ -151,12 +158,13 @@ def further_keys(
     return found
 
 
-def _values(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[Key]:
-    return [tuple(as_text(row.get(name)) or "" for name in names) for row in rows]
+def _values(loaded: Loaded, names: Sequence[str]) -> list[Key]:
+    rows = zip(*(loaded.texts[name] for name in names), strict=True)
+    return [tuple(cell or "" for cell in row) for row in rows]
 
 
-def _kinds(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> int:
-    return len(set(_values(rows, names)))
+def _kinds(loaded: Loaded, names: Sequence[str]) -> int:
+    return len(set(_values(loaded, names)))
 
 
 def _pairs(names: Sequence[str], values: Sequence[Any]) -> str:

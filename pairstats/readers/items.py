@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,51 @@ from pairstats.readers.base import RunFile
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, leave_out
 from pairstats.readers.remote import fetched, is_address
 from pairstats.readers.sheets import delimiter_of
+from pairstats.spelling import twins
 
 Key = tuple[str, ...]
 """Values that name a row of the table, the item's id first."""
 FEW = 3
 """Unknown items that a message names."""
 
-Loaded = tuple[str, Path | None, list[dict[str, Any]]]
-"""Name for messages, path or None, and rows of an item table."""
+
+@dataclass(frozen=True)
+class Loaded:
+    """An item table as it was given.
+
+    Attributes
+    ----------
+    shown : str
+        Name for messages and the ledger.
+    path : pathlib.Path or None
+    rows : list of dict
+    """
+
+    shown: str
+    path: Path | None
+    rows: list[dict[str, Any]]
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that any row has, in the order in which they are met."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+
+    @cached_property
+    def texts(self) -> dict[str, list[str | None]]:
+        """Cells of every column as text."""
+        return {name: [as_text(row.get(name)) for row in self.rows] for name in self.columns}
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Columns that name each row once, and in one spelling."""
+        size = len(self.rows)
+        unique = (name for name, ids in self.ids.items() if len(ids) == size and None not in ids)
+        return frozenset(name for name in unique if not twins(self.ids[name]))
+
+    @cached_property
+    def ids(self) -> dict[str, frozenset[str | None]]:
+        """Different cells of every column as text."""
+        return {name: frozenset(cells) for name, cells in self.texts.items()}
 
 
 @dataclass(frozen=True)
@@ -127,8 +165,8 @@ def load_items(table: Any) -> Loaded:
 
     Returns
     -------
-    tuple
-        Shown name, path or None, and the rows. Cells of a CSV are text, as written; blank ones are null.
+    Loaded
+        Cells of a CSV are text, as written; blank ones are null.
     """
     if isinstance(table, str | Path):
         if is_address(table):
@@ -136,17 +174,17 @@ def load_items(table: Any) -> Loaded:
         path = Path(table).expanduser()
         if not path.is_file():
             raise ReadError(f"The item table must be a file, but {str(table)!r} is none.")
-        return path.name, path, _read(path)
+        return Loaded(path.name, path, _read(path))
     if isinstance(table, pd.DataFrame):
         rows = table.to_dict("records")
-        return "item table", None, [
+        return Loaded("item table", None, [
             {str(key): None if pd.api.types.is_scalar(cell) and pd.isna(cell) else cell
              for key, cell in row.items()} for row in rows
-        ]  # fmt: skip
+        ])  # fmt: skip
     if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
-        return "item table", None, [dict(row) for row in table]
+        return Loaded("item table", None, [dict(row) for row in table])
     try:
-        return "item table", None, pa.table(table).to_pylist()
+        return Loaded("item table", None, pa.table(table).to_pylist())
     except (TypeError, ValueError) as error:
         raise ReadError(
             f"`items` must be a file, a frame or a list of dicts, but got {shown(table)}: {error}."

@@ -33,9 +33,8 @@ def layout_of(names: tuple[str, ...], form: str, reading: Reading) -> Layout:
         When names alone do not tell it.
     """
     roles, scores = roles_of(names, reading.score), scores_of(names, reading.score)
-    added = (*reading.constants, *reading.columns)
     said = reading.reader == TABLES and bool("model" in roles or scores)  # by the user
-    if not (said or is_plain(names, form)) or any(map(schema.is_score, added)):
+    if not (said or is_plain(names, form)):
         raise UnusualError("no plain table")
     if alike(names):
         raise UnusualError("names that differ in case alone")
@@ -47,7 +46,20 @@ def layout_of(names: tuple[str, ...], form: str, reading: Reading) -> Layout:
     from_one = "repeat" in roles and plain_of(roles["repeat"]) in FROM_ONE
     if from_one and any(name_of(path) == "repeat" for path in reading.columns.values()):
         raise UnusualError("a mapping of repeats that may be counted from 1")
+    check_mappings(reading)
+    return Layout(roles, scores, primary, from_one and "repeat" not in reading.columns)
+
+
+def check_mappings(reading: Reading) -> None:
+    """Refuse mappings that depend on what each record holds.
+
+    Raises
+    ------
+    UnusualError
+        Naming what they depend on.
+    """
+    if any(map(schema.is_score, (*reading.constants, *reading.columns))):
+        raise UnusualError("a further score that is mapped")
     asked = {name_of(path) for column, path in reading.columns.items() if name_of(path) != column}
     if asked & reading.columns.keys() - {"item"}:
         raise UnusualError("a mapping of a column that is mapped itself, which counts where it has a value")
-    return Layout(roles, scores, primary, from_one and "repeat" not in reading.columns)

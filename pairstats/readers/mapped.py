@@ -10,8 +10,8 @@ from pairstats.errors import PairingError, counted, listed, nearest
 from pairstats.readers import pairing
 from pairstats.readers.base import RunFile
 from pairstats.readers.drafts import Draft, Tally, as_text
-from pairstats.readers.item_keys import columns_of, index, on_columns
-from pairstats.readers.items import ItemTable, load_items
+from pairstats.readers.item_keys import index, on_columns
+from pairstats.readers.items import ItemTable, Loaded
 from pairstats.readers.mapping import Context, Path, resolve
 from pairstats.readers.reading import Reading
 
@@ -20,8 +20,8 @@ def mapped(drafts: list[Draft], reading: Reading, tallies: list[Tally]) -> list[
     """Fill in every column that is mapped, is constant or has a default, and add what was planned."""
     keep_going = reading.options.keep_going
     drafts = pairing.map_item(drafts, reading.columns.get("item"), Context(None, tallies), keep_going)
-    loaded = None if reading.items is None else load_items(reading.items)
-    by_column = {} if loaded is None else on_columns(reading.exclude, columns_of(loaded[2]))
+    loaded = reading.items
+    by_column = {} if loaded is None else on_columns(reading.exclude, loaded.columns)
     by_id = [pattern for pattern in reading.exclude if pattern not in by_column]
     drafts, idle = pairing.exclude_items(drafts, by_id, tallies)
     table = None
@@ -62,8 +62,7 @@ def _with_planned(
     drafts: list[Draft], table: ItemTable, excluded: Sequence[str], reading: Reading, tallies: list[Tally]
 ) -> list[Draft]:
     """Enter the item table in the ledger, and add the planned items that never ran."""
-    sha256 = "" if table.path is None else RunFile(table.path, table.shown).sha256
-    tally = Tally(table.shown, table.path, sha256, "items", notes=_notes(table))
+    tally = table_tally(table, _notes(table))
     tallies.append(tally)
     if not reading.planned:
         return drafts
@@ -75,6 +74,12 @@ def _with_planned(
     return pairing.map_columns(
         [*drafts, *absent], of_item, reading.constants, Context(table, tallies), tallies
     )
+
+
+def table_tally(table: ItemTable | Loaded, notes: list[str]) -> Tally:
+    """Give the line of the ledger about an item table."""
+    sha256 = "" if table.path is None else RunFile(table.path, table.shown).sha256
+    return Tally(table.shown, table.path, sha256, "items", notes=notes)
 
 
 def _notes(table: ItemTable) -> list[str]:

@@ -15,6 +15,11 @@ from pairstats.schema import ANSWERED
 
 Json = dict[str, Any]
 
+TOKENS = {
+    "input_tokens": ("prompt_tokens", "input_tokens"),
+    "output_tokens": ("completion_tokens", "output_tokens"),
+}
+"""Column, and where a completion or a response has it."""
 REFUSED = ("content_filter", "refusal")
 """Reasons of failed calls that the model, or a filter before it, refused."""
 
@@ -131,13 +136,9 @@ def status_of(reply: Reply) -> tuple[str, str | None]:
 def usage_of(line: Json, body: Json) -> Json:
     """Give tokens and cost of a call."""
     usage = body.get("usage")
-    tokens = {
-        "input_tokens": ("prompt_tokens", "input_tokens"),
-        "output_tokens": ("completion_tokens", "output_tokens"),
-    }
     found: Json = {
         name: next((n for key in keys if (n := whole(dig(usage, key))) is not None), None)
-        for name, keys in tokens.items()
+        for name, keys in TOKENS.items()
     }
     costs = (line.get("cost_usd"), dig(usage, "cost"))
     found["cost_usd"] = next((cost for cost in map(real, costs) if cost is not None), None)

@@ -66,6 +66,8 @@ class Part:
         Where the rows are, if not in memory.
     size : int
         Bytes of the file that hold them, where that is known.
+    item_key : str
+        Column of the item table in which every item of the rows was found; empty without one.
     """
 
     table: pa.Table
@@ -77,6 +79,7 @@ class Part:
     primary: str | None = None
     stored: Stored | None = None
     size: int = 0
+    item_key: str = ""
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Column of the part; nulls where it has none."""

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from pairstats import schema
+from pairstats.errors import counted
 from pairstats.readers import confidence, pairing, places, replies, scoring
 from pairstats.readers.assemble import to_part
 from pairstats.readers.base import HEAD_BYTES, LeftOut, Reader, Recognized, RunFile
 from pairstats.readers.columns import UnusualError
 from pairstats.readers.drafts import Draft, Tally
 from pairstats.readers.files import TABLES, Given, recognize
-from pairstats.readers.flat import flat_form, flat_parts
+from pairstats.readers.flat import LOGS, flat_form, flat_parts, log_parts
 from pairstats.readers.layout import Layout, layout_of
+from pairstats.readers.mapped import table_tally
 from pairstats.readers.mapping import OF_THE_ITEM, Context, NowhereError
 from pairstats.readers.parts import Part
 from pairstats.readers.progress import Sink
 from pairstats.readers.reading import Reading
 from pairstats.readers.requests import ASKED, UNSERVED
+from pairstats.readers.sheets import form_of
 from pairstats.readers.whole import draft_of, guarded
 
 SPAN_BYTES = 1 << 24
@@ -168,6 +172,15 @@ def _read_file(task: Task, reading: Reading, sink: Sink) -> Piece:
             raise UnusualError(seen)
         piece.tally.notes.append(f"not recognized ({seen})")
         return piece
+    if _gives_columns(seen[0], given, reading):
+        _enter(piece.tally, seen, reading)
+        try:
+            _read_log(piece, task, seen[0], reading, sink)
+            return piece
+        except UnusualError:
+            if not task.by_record:
+                raise
+        piece = _new(task)
     if not (task.by_record or seen[1].companion):
         raise UnusualError(f"a file of {seen[0].name}")
     _enter(piece.tally, seen, reading)
@@ -189,9 +202,20 @@ def _enter(tally: Tally, seen: tuple[Reader, Recognized], reading: Reading) -> N
 
 
 def _read_flat(piece: Piece, task: Task, form: str, reading: Reading, sink: Sink) -> None:
-    for names, layout, part in flat_parts(task.given, form, reading, piece.tally, task.place):
-        piece.names, piece.layout = names, layout
-        piece.parts.append(sink(part))
+    with closing(flat_parts(task.given, form, reading, piece.tally, task.place)) as parts:
+        for names, layout, part in parts:
+            piece.names, piece.layout = names, layout
+            piece.parts.append(sink(part))
+    piece.stages = [[], piece.tally.left_out, []]
+
+
+def _gives_columns(reader: Reader, given: Given, reading: Reading) -> bool:
+    return type(reader) in LOGS and reading.by_block and form_of(given.file) == "jsonl"
+
+
+def _read_log(piece: Piece, task: Task, reader: Reader, reading: Reading, sink: Sink) -> None:
+    with closing(log_parts(task.given, reader, reading, piece.tally, task.place)) as parts:
+        piece.parts += map(sink, parts)
     piece.stages = [[], piece.tally.left_out, []]
 
 
@@ -309,6 +333,10 @@ def gathered(
                 for n, (row, kind, at) in part.met.items()
             }
             parts.append(replace(part, met=met if layouts else part.met))
+    if reading.items is not None:
+        if len({part.item_key for part in parts} - {""}) > 1:
+            raise UnusualError("several columns of the item table that hold items")
+        tallies.append(table_tally(reading.items, [counted(len(reading.items.rows), "item")]))
     return parts, tallies
 
 

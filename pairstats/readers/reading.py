@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pairstats.readers.base import Reader, ReadOptions
+from pairstats.readers.items import Loaded
 from pairstats.readers.mapping import Path, name_of
 from pairstats.readers.replies import Format
 
@@ -27,7 +28,7 @@ class Reading:
     confidence_scale : float or mapping of model to float
     score_range : tuple of float
     exclude : tuple of str
-    items : path, frame or None
+    items : Loaded or None
     item_key : str or None
     planned : bool
     """
@@ -40,7 +41,7 @@ class Reading:
     confidence_scale: float | Mapping[str, float] = 1.0
     score_range: tuple[float, float] = (0.0, 1.0)
     exclude: tuple[str, ...] = ()
-    items: Any = None
+    items: Loaded | None = None
     item_key: str | None = None
     planned: bool = False
 
@@ -48,6 +49,12 @@ class Reading:
     def score(self) -> str | None:
         """Name of the primary score."""
         return self.options.score
+
+    @property
+    def by_block(self) -> bool:
+        """Whether each block of a table tells by itself which rows it gives, and what their columns are."""
+        whole_table = self.items is not None and (self.planned or any("=" in text for text in self.exclude))
+        return not self.options.models and not whole_table
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -136,10 +136,10 @@ class _Writing:
         self.files, self.reading, self.parts, self.tallies = files, reading, parts, tallies
         self.shifts = shifts(parts)
         self.keys = KeysOnDisk(folder)
-        self.counts = no_counts(len(files))
+        self.counts = no_counts(len(tallies))
         self.odd: dict[str, set[str]] = {name: set() for name in schema.IDS}
 
-    def loaded(self) -> Iterator[Part]:
+    def loaded(self) -> Generator[Part]:
         """Parts with their rows, one after the other."""
         return ahead(shifted(_load(part), self.shifts) for part in self.parts)
 
@@ -159,11 +159,11 @@ class _Writing:
     def _count(self, part: Part, mask: np.ndarray) -> None:
         rows = pa.table({name: in_type(part.column(name), kind) for name, kind in _TOLD.items()})
         places = np.full(int(mask.sum()), part.place)
-        self.counts.add(counted(rows.filter(pa.array(mask)), places, len(self.files)))
+        self.counts.add(counted(rows.filter(pa.array(mask)), places, len(self.tallies)))
 
     def _count_again(self, dropped: np.ndarray) -> None:
         """Count without the copies of rows of other files."""
-        self.counts, first = no_counts(len(self.files)), 0
+        self.counts, first = no_counts(len(self.tallies)), 0
         for part in self.loaded():
             mask = _kept(part, dropped - first)
             first += mask.size
@@ -265,7 +265,7 @@ class _Writing:
 
     def _tables(
         self, dropped: np.ndarray, names: Mapping[str, str], types: Mapping[str, pa.DataType]
-    ) -> Iterator[pa.Table]:
+    ) -> Generator[pa.Table]:
         """Give the rows of every part in the format."""
         first = 0
         for part in self.loaded():
