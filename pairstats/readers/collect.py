@@ -92,7 +92,8 @@ def read_runs(
     paths : path, pattern, folder, list of these, or dict
         Run files, plain or compressed; folders are searched at every depth. A dict gives
         ``{model name: path}`` for platforms that do not log the model. What no reader knows is an error if it
-        was named itself, and a line of the ledger if it lay in a folder.
+        was named itself, and a line of the ledger if it lay in a folder, unless it is no sound file of the kind
+        that the end of its name tells.
     model, item, family, variant, condition, repeat, split, category, run, platform, study : mapping, optional
         Columns of the format (see `pairstats.schema`). Without one, what the platform itself says holds.
         `family` has no default: ``family="item"`` must be written where every item is its own unit.

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from pairstats import schema
-from pairstats.errors import counted
+from pairstats.errors import ReadError, counted
 from pairstats.readers import confidence, pairing, places, replies, scoring
 from pairstats.readers.assemble import to_part
 from pairstats.readers.base import HEAD_BYTES, LeftOut, Reader, Recognized, RunFile
@@ -21,6 +21,7 @@ from pairstats.readers.mapped import table_tally
 from pairstats.readers.mapping import OF_THE_ITEM, Context, NowhereError
 from pairstats.readers.parts import Part
 from pairstats.readers.progress import Sink
+from pairstats.readers.promised import check_promise
 from pairstats.readers.reading import Reading
 from pairstats.readers.requests import ASKED, UNSERVED
 from pairstats.readers.sheets import form_of
@@ -157,7 +158,7 @@ def _read_file(task: Task, reading: Reading, sink: Sink) -> Piece:
     given = task.given
     piece = _new(task)
     form = flat_form(given, reading)
-    seen = recognize(given, reading.reader, form)
+    seen = _recognized(given, reading, form)
     if form and not isinstance(seen, str) and seen[0].name == TABLES:
         _enter(piece.tally, seen, reading)
         try:
@@ -166,10 +167,12 @@ def _read_file(task: Task, reading: Reading, sink: Sink) -> Piece:
         except UnusualError:
             if given.file.span is not None or not (task.by_record or len(given.file.head) < HEAD_BYTES):
                 raise
-        piece, seen = _new(task), recognize(given, reading.reader)
+        piece, seen = _new(task), _recognized(given, reading)
     if isinstance(seen, str):
         if given.named:
             raise UnusualError(seen)
+        if not reading.options.keep_going:
+            check_promise(given.file)
         piece.tally.notes.append(f"not recognized ({seen})")
         return piece
     if _gives_columns(seen[0], given, reading):
@@ -187,6 +190,13 @@ def _read_file(task: Task, reading: Reading, sink: Sink) -> Piece:
     if not seen[1].companion:
         _read_records(piece, task, seen[0], reading, sink)
     return piece
+
+
+def _recognized(given: Given, reading: Reading, table: str = "") -> tuple[Reader, Recognized] | str:
+    try:
+        return recognize(given, reading.reader, table)
+    except ReadError as error:
+        raise UnusualError(str(error)) from error
 
 
 def _new(task: Task) -> Piece:

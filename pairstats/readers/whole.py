@@ -19,6 +19,7 @@ from pairstats.readers.files import Given, recognize, unforeseen
 from pairstats.readers.mapped import mapped
 from pairstats.readers.mapping import KNOWN_PATHS, lookup, paths_in
 from pairstats.readers.progress import Progress, progress_of
+from pairstats.readers.promised import check_promise
 from pairstats.readers.reading import Reading
 
 
@@ -116,6 +117,8 @@ def _read_file(given: Given, reading: Reading, tally: Tally, place: int, drafts:
             raise ReadError(
                 f"{file.shown} must be a run file that a reader knows, but none does: {seen}. {remedy}."
             )
+        if not reading.options.keep_going:
+            check_promise(file)
         tally.notes.append(f"not recognized ({seen})")
         return False
     reader, recognized = seen
