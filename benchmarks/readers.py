@@ -119,6 +119,10 @@ WRITE = LOADED + (
 ANSWERS = (
     "family='metadata.family_id', variant='metadata.variant', answers=ps.AnswerFormat('choice', field=None)"
 )
+OF_ITEMS = (
+    "items={path!r}, family='items.family', variant='items.variant', gold='items.gold', "
+    "answers=ps.AnswerFormat('choice', field=None)"
+)
 OF_INSPECT = (
     "model='eval.metadata.system', family='metadata.family_id', variant='metadata.variant', "
     "score='letter_match'"
@@ -221,6 +225,7 @@ def answers(folder: Path, count: int) -> list[str]:
 def other_forms(folder: Path, count: int) -> list[str]:
     """A JSON array of nested records, a table without its model, and a folder of logs read by several processes."""
     array, unnamed, logs = folder / "array.json", folder / "unnamed.jsonl", folder / "logs"
+    questions = folder / "items.csv"
     for part in range(FILES):
         (logs / f"run-{part}").mkdir(parents=True)
     batches = [logs / f"run-{part}" / "batch_output.jsonl" for part in range(FILES)]
@@ -229,14 +234,19 @@ def other_forms(folder: Path, count: int) -> list[str]:
         (folder / "nested.jsonl").open() as source,
         array.open("w") as one,
         unnamed.open("w") as other,
+        questions.open("w") as asked,
         ExitStack() as opened,
     ):
         outputs = [opened.enter_context(path.open("w")) for path in batches]
+        asked.write("item,family,variant,gold\n")
         for number, line in enumerate(source):
             record = json.loads(line)
             one.write(("," if number else "[") + json.dumps(record | {"score": 1}))
             other.write(json.dumps({"item": record["item"] + record["model"], "score": 1}) + "\n")
             outputs[number % FILES].write(_openai_line(record, number % FILES))
+            if number % FILES == 0:
+                about = record["metadata"]
+                asked.write(f"{record['item']},{about['family_id']},{about['variant']},{record['gold']}\n")
         one.write("]")
     words = "family='metadata.family_id', variant='metadata.variant'"
     taken = timed(RUNS.format(path=str(array), words=words))
@@ -245,9 +255,14 @@ def other_forms(folder: Path, count: int) -> list[str]:
     lines.append(
         row(f"unnamed.jsonl, {count:,} flat records of a model that is named for it", timed(code), count)
     )
+    what = f"{FILES} OpenAI batches of {count // FILES:,} replies"
     for workers, processes in ((1, "1 process"), (2, "2 processes")):
-        taken = timed(RUNS.format(path=str(logs), words=f"family='item', workers={workers}"))
-        lines.append(row(f"{FILES} OpenAI batches of {count // FILES:,} replies, {processes}", taken, count))
+        for words, job in (
+            ("family='item'", ""),
+            (OF_ITEMS.format(path=str(questions)), ", answers parsed, an item table"),
+        ):
+            taken = timed(RUNS.format(path=str(logs), words=f"{words}, workers={workers}"))
+            lines.append(row(f"{what}{job}, {processes}", taken, count))
     return lines
 
 

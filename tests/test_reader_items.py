@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +271,36 @@ def test_truth_values_of_an_item_table_are_left_out_in_any_case(tmp_path: Path) 
     for pattern in ("revised=True", "revised=true"):
         found = ps.read_runs(tmp_path / "runs.csv", family="item", items=items, exclude=[pattern])
         assert found.frame["item"].tolist() == ["q2"]
+
+
+# --- nested cells
+
+
+@pytest.mark.parametrize("log_of", ["a.csv", "a.parquet"])
+def test_a_path_leads_into_a_cell_of_the_table(tmp_path: Path, log_of: str) -> None:
+    path = log(tmp_path)
+    if log_of == "a.parquet":
+        path = tmp_path / log_of
+        pd.read_csv(tmp_path / "a.csv").to_parquet(path)
+    items = [
+        {"item": name, "about": {"topic": f"t{name}", "tags": ["x", name]}, "about.level": name.upper()}
+        for name in ("q0", "q1", "q2")
+    ]
+    found = ps.read_runs(
+        path, items=items, family="items.about.topic", category="about.tags.1", split="about.level"
+    ).frame
+    assert found[["family", "category", "split"]].values.tolist() == [
+        [f"t{name}", name, name.upper()] for name in ("q0", "q1", "q2")
+    ]
+
+
+def test_a_path_that_record_and_cell_tell_differently_is_refused(tmp_path: Path) -> None:
+    lines = [{"item": f"q{n}", "model": "m", "score": 1, "about": {"topic": f"own{n}"}} for n in range(2)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    items = [{"item": f"q{n}", "about": {"topic": f"t{n}"}} for n in range(2)]
+    with pytest.raises(PairingError, match=r"'own0' in the record and 't0' in the item table"):
+        ps.read_runs(tmp_path / "a.jsonl", items=items, family="about.topic")
+    found = ps.read_runs(
+        tmp_path / "a.jsonl", items=items, family="items.about.topic", category="record.about.topic"
+    )
+    assert found.frame[["family", "category"]].values.tolist() == [["t0", "own0"], ["t1", "own1"]]

@@ -70,6 +70,19 @@ def test_answers_get_the_digest_of_their_prompt(tmp_path: Path) -> None:
     assert None not in rows.values()
 
 
+def test_what_only_the_request_tells_may_be_mapped(tmp_path: Path) -> None:
+    requests, answers = [asked(name) for name in "abc"], [answer(name) for name in "ab"]
+    for number, request in enumerate(requests):
+        request["body"]["metadata"] = {"family": f"f{number}", "told": "request"}
+    answers[1]["response"]["body"]["metadata"] = {"told": "reply"}
+    written(tmp_path, "b_input.jsonl", requests)
+    written(tmp_path, "b_output.jsonl", answers)
+    found = ps.read_runs(tmp_path, family="body.metadata.family", category="body.metadata.told").frame
+    assert found[["item", "family", "category", "status"]].values.tolist() == [
+        ["a", "f0", "request", "answered"], ["b", "f1", "reply", "answered"], ["c", "f2", "request", "absent"],
+    ]  # fmt: skip
+
+
 def test_several_batches_are_joined_by_their_names(tmp_path: Path) -> None:
     for model in ("x", "y"):
         written(tmp_path, f"input_{model}.jsonl", [asked("a", "m"), asked("b", "m")])
@@ -148,7 +161,15 @@ def test_a_batch_of_another_name_is_noted(tmp_path: Path) -> None:
 
 def test_anthropic_requests(tmp_path: Path) -> None:
     requests = [
-        {"custom_id": n, "params": {"model": "c", "messages": [{"role": "user", "content": n}]}} for n in "ab"
+        {
+            "custom_id": n,
+            "params": {
+                "model": "c",
+                "messages": [{"role": "user", "content": n}],
+                "metadata": {"user_id": f"f{n}"},
+            },
+        }
+        for n in "ab"
     ]
     message = {
         "id": "msg",
@@ -160,9 +181,9 @@ def test_anthropic_requests(tmp_path: Path) -> None:
     written(
         tmp_path, "results.jsonl", [{"custom_id": "b", "result": {"type": "succeeded", "message": message}}]
     )
-    frame = ps.read_runs(tmp_path, family="item").frame
-    assert frame[["item", "model", "status"]].values.tolist() == [
-        ["b", "c-2026", "answered"], ["a", "c-2026", "absent"],
+    frame = ps.read_runs(tmp_path, family="params.metadata.user_id").frame
+    assert frame[["item", "model", "status", "family"]].values.tolist() == [
+        ["b", "c-2026", "answered", "fb"], ["a", "c-2026", "absent", "fa"],
     ]  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from pairstats import schema
 from pairstats.errors import PairingError, listed
+from pairstats.readers.dotted import lookup, paths_in
 from pairstats.readers.drafts import Draft, Tally
-from pairstats.readers.mapping import KNOWN_PATHS, lookup, paths_in
+from pairstats.readers.mapping import KNOWN_PATHS
 
 PROBED_KEYS = 5
 """Keys whose records are looked at."""

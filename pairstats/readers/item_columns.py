@@ -45,6 +45,8 @@ class ItemColumns:
         """Cell of every row in a column of the table; None where it has no such column."""
         name = name.removeprefix("items.")
         if name not in self.loaded.columns:
+            if any(name.startswith(f"{column}.") for column in self.loaded.columns):
+                raise UnusualError("a path into a cell of the item table")
             return None
         cells = _column(self.loaded, name)
         return pa.chunked_array([cells.take(rows) for rows in self.rows.chunks], cells.type)

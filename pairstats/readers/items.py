@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pairstats.arguments import shown
 from pairstats.errors import PairingError, ReadError
 from pairstats.readers.base import RunFile
+from pairstats.readers.dotted import lookup
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, leave_out
 from pairstats.readers.remote import fetched, is_address
 from pairstats.readers.sheets import delimiter_of
@@ -101,10 +102,10 @@ class ItemTable:
         return None if None in values else values  # type: ignore[return-value]
 
     def value(self, fields: Mapping[str, Any], name: str) -> Any:
-        """Cell of a record's row; MISSING when the table has no such row or column."""
+        """Cell of a record's row, or what a dotted path leads to in one; MISSING when the table has none."""
         name = name.removeprefix("items.")
         row = None if name in self.joined else self.rows.get(self.key(fields) or ())
-        return MISSING if row is None else row.get(name, MISSING)
+        return MISSING if row is None else lookup(row, name)
 
     def why(self, key: Key | None) -> str | None:
         """Reason against a row: the first pattern that fits it."""

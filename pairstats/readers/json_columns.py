@@ -13,8 +13,8 @@ import pyarrow.json as pa_json
 
 from pairstats.errors import ReadError
 from pairstats.readers.columns import EXACT, Block, UnusualError, plain_types
+from pairstats.readers.dotted import lookup
 from pairstats.readers.jsonlines import parse_object
-from pairstats.readers.mapping import lookup
 
 DEEPEST = 200
 """Levels of nesting that Arrow is trusted with."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pairstats import schema
 from pairstats.arguments import checked
 from pairstats.errors import PairingError, PairstatsError, listed, nearest
+from pairstats.readers.dotted import lookup
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text
 from pairstats.readers.items import ItemTable
 from pairstats.readers.likely import ready_line
@@ -102,36 +103,6 @@ def name_of(path: Path) -> str:
     return path.name if isinstance(path, Extract) else path
 
 
-def lookup(raw: Any, path: str) -> Any:
-    """Follow a dotted path; keys that contain dots are found too, numbers index lists.
-
-    Examples
-    --------
-    >>> lookup({"metadata": {"id": 7, "v1.2": [3, 4]}}, "metadata.v1.2.1")
-    4
-    >>> lookup({"a": 1}, "b")
-    <Missing.MISSING: 'missing'>
-    """
-    if path == "":
-        return raw
-    if isinstance(raw, list):
-        head, _, rest = path.partition(".")
-        known = head.isdecimal() and int(head) < len(raw)
-        return lookup(raw[int(head)], rest) if known else MISSING
-    if not isinstance(raw, Mapping):
-        return MISSING
-    if path in raw:
-        return raw[path]
-    parts = path.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        key = ".".join(parts[:length])
-        if key in raw:
-            value = lookup(raw[key], ".".join(parts[length:]))
-            if value is not MISSING:
-                return value
-    return MISSING
-
-
 def told_by(path: Path, raw: Any) -> str | None:
     r"""Give what a mapping says of a raw record by itself; None where it says nothing.
 
@@ -146,17 +117,6 @@ def told_by(path: Path, raw: Any) -> str | None:
         return text
     match = re.search(path.pattern, text)
     return None if match is None else match[1]
-
-
-def paths_in(raw: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted paths to every plain value of a record."""
-    if isinstance(raw, Mapping) and raw:
-        for key, value in raw.items():
-            yield from paths_in(value, f"{prefix}{key}.")
-    elif isinstance(raw, list) and raw and isinstance(raw[0], Mapping | list):
-        yield from paths_in(raw[0], f"{prefix}0.")
-    elif prefix:
-        yield prefix[:-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ def settle(drafts: Sequence[Draft], tallies: Sequence[Tally]) -> list[Draft]:
     Returns
     -------
     list of Draft
-        The answers, which got the digest of their prompt, and a row for every request without one.
+        The answers, which got the digest of their prompt and what their request alone says of them, and a row
+        for every request without one.
 
     Raises
     ------
@@ -153,6 +154,7 @@ def _joined(requests: Sequence[Draft], answers: list[Draft] | str, tally: Tally)
             served[draft.fields[ASKED]].add(str(row.fields.get("model")))
             if draft.fields.get(PROMPT) is not None:
                 row.fields.setdefault(PROMPT, draft.fields[PROMPT])
+            row.found.update({name: told for name, told in draft.found.items() if name not in row.found})
     absent = []
     for draft in requests:
         if by_id[draft.fields.get("item")]:

@@ -16,10 +16,10 @@ from pairstats.errors import ReadError
 from pairstats.readers import states
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.cut import suspected
+from pairstats.readers.dotted import lookup
 from pairstats.readers.drafts import MISSING, as_text, is_nan
 from pairstats.readers.each import id_of, made
 from pairstats.readers.jsonlines import real, whole
-from pairstats.readers.mapping import lookup
 from pairstats.readers.outline import Outline, outline
 from pairstats.readers.place import Place, place_of
 from pairstats.readers.sheets import Row, open_sheet

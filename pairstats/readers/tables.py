@@ -29,9 +29,9 @@ from pairstats.readers.column_names import (
     roles_of,
     scores_of,
 )
+from pairstats.readers.dotted import lookup
 from pairstats.readers.drafts import MISSING, as_text
 from pairstats.readers.jsonlines import PROBED_LINES, real_of
-from pairstats.readers.mapping import lookup
 from pairstats.readers.maps import spread
 from pairstats.readers.row_states import state_of_row
 from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet, why_no_table

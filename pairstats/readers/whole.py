@@ -13,11 +13,12 @@ import pyarrow as pa
 from pairstats.errors import ReadError, listed
 from pairstats.readers import assemble, confidence, pairing, places, replies, requests, scoring
 from pairstats.readers.base import LeftOut, Reader, ReadOptions, Record, digest
+from pairstats.readers.dotted import lookup, paths_in
 from pairstats.readers.drafts import MISSING, Draft, Tally
 from pairstats.readers.each import RestLostError
 from pairstats.readers.files import Given, recognize, unforeseen
 from pairstats.readers.mapped import mapped
-from pairstats.readers.mapping import KNOWN_PATHS, lookup, paths_in
+from pairstats.readers.mapping import KNOWN_PATHS
 from pairstats.readers.progress import Progress, progress_of
 from pairstats.readers.promised import check_promise
 from pairstats.readers.reading import Reading
