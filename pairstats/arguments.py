@@ -30,6 +30,8 @@ _LEAST = {**dict.fromkeys(_COUNTS, 1), "rng": 0}
 """Least whole number that an argument of this name may be."""
 _WITHIN = {"confidence_level": 0.95, "alpha": 0.05, "power": 0.8}
 """Numbers strictly between 0 and 1, by name, and what one writes, for instance."""
+_RANGES = ("score_range",)
+"""Pairs of which the lower number comes first."""
 
 _WORDS: dict[Any, tuple[str, str]] = {
     float: ("a number", "numbers"),
@@ -109,7 +111,7 @@ def check(name: str, value: Any, hint: Any, *, ranged: bool = True) -> None:
 
     What a user names (a column of ``where``) has no range of its own.
     """
-    if fits(value, hint) and not (ranged and _number(value) and _outside(name, value)):
+    if fits(value, hint) and not (ranged and _outside(name, value)):
         return
     wanted, remedy = described(hint), _REMEDIES.get(getattr(hint, "__name__", ""), "")
     if ranged and name in _LEAST:
@@ -117,12 +119,16 @@ def check(name: str, value: Any, hint: Any, *, ranged: bool = True) -> None:
     if ranged and name in _WITHIN:
         wanted = wanted.replace("a number", "a number strictly between 0 and 1")
         remedy = f"Write {_WITHIN[name]:g}, for instance."
+    if ranged and name in _RANGES:
+        wanted += ", the lower first"
     raise PairstatsError(f"`{name}` must be {wanted}, but got {shown(value)}. {remedy}".rstrip())
 
 
 def _outside(name: str, value: Any) -> bool:
-    """Whether a number is not where an argument of that name must be."""
-    return bool(value < _LEAST.get(name, value) or (name in _WITHIN and not 0 < value < 1))
+    """Whether numbers are not where an argument of that name must be."""
+    if name in _RANGES:
+        return bool(value[0] >= value[1])
+    return _number(value) and bool(value < _LEAST.get(name, value) or (name in _WITHIN and not 0 < value < 1))
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -15,12 +15,13 @@ from statistics import fmean
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pytest
 from conftest import SHARED, needs_shared
 
 import pairstats as ps
 from pairstats.answers import AnswerFormat, Parsed
-from pairstats.errors import PairstatsError
+from pairstats.errors import PairingError, PairstatsError
 
 OWN = SHARED / "samples" / "own"
 GRADE_SCHOOL = SHARED / "samples" / "gsm8k_openai_wide" / "example_model_solutions.jsonl"
@@ -214,12 +215,30 @@ def test_any_of_several_accepted_keys_is_right(
     for name, lines in (
         ("lists.jsonl", rows),
         ("texts.jsonl", [r | {"gold": json.dumps(keys)} for r in rows]),
+        ("saved_by_pandas.jsonl", [r | {"gold": repr(keys)} for r in rows]),
     ):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in lines))
         form = AnswerFormat(kind, field=None, pattern=r"Answer: (.*?)\.?$")
         table = ps.read_runs(tmp_path / name, family="item", answers=form).table
         assert table.column("score").to_pylist() == wanted == [1.0, 1.0, 0.0]
         assert json.loads(table.column("gold")[0].as_py()) == [form.canonical(key) for key in keys]
+
+
+@pytest.mark.parametrize(
+    "text", ["['Oslo' 'Kristiania']", "['Oslo'\n 'Kristiania']", "array(['Oslo'], dtype=object)"]
+)
+def test_keys_as_numpy_prints_them_are_refused(text: str, tmp_path: Path) -> None:
+    pd.DataFrame({"item": ["q"], "model": "m", "gold": text, "response": "Oslo"}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    with pytest.raises(PairingError, match=r"key of a\.csv:2 cannot be used.*as NumPy prints it.*as JSON"):
+        ps.read_runs(tmp_path / "a.csv", family="item", answers=AnswerFormat("text", field=None))
+
+
+def test_elements_of_a_set_may_hold_commas_where_they_are_quoted() -> None:
+    form = AnswerFormat("set", field=None)
+    assert form.canonical("['a, b', 'c']") == form.canonical('["c", "a, b"]')
+    assert form.canonical("['a' 'b']") != form.canonical("['ab']")
 
 
 def test_a_set_that_is_a_list_and_a_choice_with_several_keys_are_no_alternatives() -> None:

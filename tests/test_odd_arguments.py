@@ -66,6 +66,22 @@ def test_what_is_no_number_within_is_named(name: str, ask: Callable[[Any], Any],
         ask(value)
 
 
+@pytest.mark.parametrize("value", [(1, 0), (1, 1), (0.5, 0.25)], ids=repr)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda v: ps.read_runs("runs.csv", score_range=v),
+        lambda v: ps.Panel(ROWS, score_range=v),
+        lambda v: ps.Records.from_frame(ROWS, score_range=v),
+    ],
+)
+def test_the_lower_end_of_a_range_comes_first(ask: Callable[[Any], Any], value: Any) -> None:
+    with pytest.raises(
+        PairstatsError, match=r"`score_range` must be two numbers, the lower first, but got \("
+    ):
+        ask(value)
+
+
 @pytest.mark.parametrize("value", NO_COUNTS, ids=repr)
 @pytest.mark.parametrize("name", ["copies", "n_pairs"])
 def test_what_is_no_count_is_named_even_where_nothing_is_planned(name: str, value: Any) -> None:

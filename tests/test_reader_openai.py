@@ -350,7 +350,7 @@ def test_damaged_gzip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b"[1]", "it holds a list"), (b'{"a": 1', "Expecting"), (b'{"a": "\xff"}', "not UTF-8"),
+        (b"[1]", "it is [1]"), (b"null", "it is null"), (b'{"a": 1', "Expecting"), (b'{"a": "\xff"}', "not UTF-8"),
         (b'{"a": 1, "a": 2}', "the key 'a' occurs twice"), (b'{"a": ' + b"9" * 5000 + b"}", "digits"),
         (b'{"a":' * 100_000, "nested too deeply"), (b"\x80\x81", "not UTF-8"),
         (b'{"a": 1} {"b": 2}', "more text follows it"),

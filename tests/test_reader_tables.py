@@ -476,7 +476,8 @@ def test_broken_rows_are_named_with_their_line(tmp_path: Path, case: str) -> Non
         (b"item,model,score\n" + b"q,m,1\n" * 20_000 + b"q\xff,m,1\n", "a.csv:20002: byte 0xff"),
         (b"PAR1" + b"\x00" * 99, "is a damaged parquet file"),
         (b"ARROW1\x00\x00" + b"\x07" * 99, "is a damaged arrow file"),
-        ('[{"item": "q", "score": 1}, "stray"]', r"a.csv:2 must be an object, but is 'stray'"),
+        ('[{"item": "q", "score": 1}, "stray"]', r'a.csv:2 must be an object, but is "stray"'),
+        ('[{"item": "q", "score": 1}, null]', r"a.csv:2 must be an object, but is null"),
         (
             gzip.compress(LONG.encode() * 999, mtime=0)[:-60],
             "file damaged from here on|cannot be opened|damaged",

@@ -75,7 +75,7 @@ class AnswerFormat:
         JSON field that holds the answer; None for plain replies. Without the JSON asked for, a short
         reply free of braces is read as a plain one if `kind` is "choice", "number" or "instant".
     confidence : str or None
-        JSON field that holds the stated confidence.
+        JSON field that holds the stated confidence. Plain replies have none: map a column of the records.
     pattern : str, optional
         Regular expression with one group for plain replies. Its last match is the answer, and it
         replaces the markers that are known without it ("Answer:", "The answer is", ``\boxed{}``,
@@ -252,7 +252,12 @@ class AnswerFormat:
         Parameters
         ----------
         gold : object
-            A key, a list of keys, or such a list as JSON text, as platforms write what several references hold.
+            A key, a list of keys, or such a list as text of JSON or Python, as platforms and frames write it.
+
+        Raises
+        ------
+        PairstatsError
+            For text of a list that NumPy wrote, without commas.
 
         Examples
         --------

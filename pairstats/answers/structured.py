@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from contextlib import suppress
@@ -10,9 +11,13 @@ from typing import Any
 
 from pairstats.answers.canonical import canonical_number, canonical_text, native, storable
 from pairstats.answers.scan import find_json, read_json
+from pairstats.errors import PairstatsError
 
 _SEPARATOR = re.compile(r"[,;\n]")
 _BULLET = re.compile(r"^(?:[-*•]|[0-9]{1,3}[.)])\s+")
+_NUMPY_TEXTS = re.compile(r"""\s*(?:array\(\[\s*['"].*|\[\s*(['"]).*\1\s+(['"]).*\2\s*\])""", re.DOTALL)
+"""A list of texts as NumPy writes it: without commas, so that Python would take it for one text."""
+_LONGEST_LITERAL = 1 << 16
 _BRACKETS = {"{": "}", "[": "]", "(": ")"}
 _QUOTES = "\"'`"
 
@@ -22,7 +27,7 @@ def _elements(text: str) -> list[Any] | None:
     try:
         value = read_json(text)
     except ValueError:
-        value = text
+        value = python_list(text)
     if isinstance(value, list):
         return value
     if isinstance(value, dict):
@@ -36,20 +41,51 @@ def _elements(text: str) -> list[Any] | None:
     return [piece for piece in bare if piece.strip()]
 
 
-def list_of(value: Any) -> list[Any]:
-    """Give the texts and numbers of a list, or the texts of one written as a JSON array; none for anything else.
-
-    A JSON array of numbers may as well be the one answer, written out. Null is no element.
+def python_list(text: str) -> list[Any] | None:
+    """Read a list as Python writes it, and so a frame with lists that was saved as CSV; None for other text.
 
     Examples
     --------
-    >>> list_of('["a", "b", null]'), list_of([1, 2.5]), list_of("a, b"), list_of("[1, 2]")
-    (['a', 'b'], [1, 2.5], [], [])
+    >>> python_list("['a, b', 'c']"), python_list("['a' 'b']"), python_list("[a]")
+    (['a, b', 'c'], None, None)
+    """
+    text = text.strip()
+    if not text.startswith("[") or len(text) > _LONGEST_LITERAL:
+        return None
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, list) and repr(value) == text else None
+
+
+def list_of(value: Any) -> list[Any]:
+    """Give the texts and numbers of a list, or the texts of one written as JSON or Python does; else none.
+
+    An array of numbers may as well be the one answer, written out. Null is no element.
+
+    Raises
+    ------
+    PairstatsError
+        For a list of texts as NumPy writes it, which would else be one text that no answer is.
+
+    Examples
+    --------
+    >>> list_of('["a", "b", null]'), list_of("['a', 'b']"), list_of([1, 2.5]), list_of("a, b"), list_of("[1, 2]")
+    (['a', 'b'], ['a', 'b'], [1, 2.5], [], [])
     """
     value, kinds = native(value), str | int | float | Decimal
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        with suppress(ValueError):
-            value, kinds = read_json(value), str
+    if isinstance(value, str) and value.lstrip().startswith(("[", "array(")):
+        text = value
+        try:
+            value, kinds = read_json(text), str
+        except ValueError:
+            value, kinds = python_list(text), str
+        if value is None and _NUMPY_TEXTS.fullmatch(text):
+            raise PairstatsError(
+                f"A key must be one answer or a list of them, but {text[:60]!r} is a list as NumPy prints it, "
+                "whose elements cannot be told apart. Write such lists as JSON."
+            )
     if not isinstance(value, list | tuple):
         return []
     there = [each for each in value if each is not None]

@@ -18,6 +18,8 @@ from pairstats.readers.weight import check_weight
 LONGEST_PROBED, LONGEST_ALONE = 1 << 26, 1 << 24
 """Bytes of a line that is looked at to recognize a file, and of one that is all there is: a longer one is no
 record, but a document on one line."""
+_SHOWN = 60
+"""Characters of a value in a message."""
 PROBED_LINES = 20
 """Lines that are looked at to recognize a file: a run may begin with a series of failures."""
 
@@ -76,7 +78,7 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
     """
     value = parse(line, where)
     if not isinstance(value, dict):
-        raise _not_an_object(where, f"it holds a {type(value).__name__}")
+        raise _not_an_object(where, f"it is {as_written(value)}")
     return value
 
 
@@ -298,6 +300,17 @@ def _whole_text(value: Any) -> Any:
     if isinstance(value, dict):
         return {_whole_text(key): _whole_text(each) for key, each in value.items()}
     return value
+
+
+def as_written(value: Any) -> str:
+    """Give the begin of a value as JSON writes it, for a message.
+
+    Examples
+    --------
+    >>> as_written(None), as_written([1, "a"])
+    ('null', '[1, "a"]')
+    """
+    return json.dumps(value, ensure_ascii=False, default=str)[:_SHOWN]
 
 
 def _lost_rest(file: RunFile, number: int) -> LeftOut:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pairstats import schema
 from pairstats.answers import AnswerFormat
-from pairstats.errors import PairingError, listed
+from pairstats.errors import PairingError, PairstatsError, listed
 from pairstats.readers.drafts import Draft, as_text
 
 RESCORED = "score_answers"
@@ -59,7 +59,10 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
         fields = draft.fields
         asked = _Asked.of(options_of(fields.pop("options", None), draft.source))
         raw_gold = fields.get("gold")
-        gold = None if raw_gold is None else known.canonical(raw_gold, asked)
+        try:
+            gold = None if raw_gold is None else known.canonical(raw_gold, asked)
+        except PairstatsError as error:
+            raise PairingError(f"The key of {draft.source} cannot be used. {error}") from error
         if raw_gold is not None and gold is None:
             raise PairingError(
                 f"The key of {draft.source} must be an answer of the declared format, but is {raw_gold!r}."

@@ -19,7 +19,7 @@ from pairstats.readers.cut import suspected
 from pairstats.readers.dotted import lookup
 from pairstats.readers.drafts import MISSING, as_text, is_nan
 from pairstats.readers.each import id_of, made
-from pairstats.readers.jsonlines import real, whole
+from pairstats.readers.jsonlines import as_written, real, whole
 from pairstats.readers.outline import Outline, outline
 from pairstats.readers.place import Place, place_of
 from pairstats.readers.sheets import Row, open_sheet
@@ -250,7 +250,7 @@ class RowLog:
                 yield LeftOut(f"{file.shown}:{place}", "not an object")
             else:
                 raise ReadError(
-                    f"{file.shown}:{place} must be an object, but is {str(row)[:60]!r}. Remove it, or pass "
+                    f"{file.shown}:{place} must be an object, but is {as_written(row)}. Remove it, or pass "
                     "keep_going=True to leave such records out and count them."
                 )
 

@@ -24,7 +24,7 @@ from pairstats.readers.base import LONGEST_LINE, LeftOut, RunFile
 from pairstats.readers.columns import plain_types
 from pairstats.readers.documents import open_document
 from pairstats.readers.excel import is_workbook, open_workbook
-from pairstats.readers.jsonlines import Broken, first_objects, objects
+from pairstats.readers.jsonlines import Broken, as_written, first_objects, objects
 
 DELIMITERS = {",": "csv", "\t": "tsv", ";": "csv with semicolons", "|": "csv with bars"}
 SNIFFED_ROWS = 50
@@ -286,7 +286,7 @@ def _array_rows(shown: str, rows: Callable[[], Iterable[Any]], keep_going: bool)
         if isinstance(row, dict):
             yield number, row
             continue
-        why = row.why if isinstance(row, Broken) else f"is {str(row)[:60]!r}"
+        why = row.why if isinstance(row, Broken) else f"is {as_written(row)}"
         if not keep_going:
             raise ReadError(f"{shown}:{number} must be an object, but {why}. {_REPAIR}")
         yield number, LeftOut(f"{shown}:{number}", row.why if isinstance(row, Broken) else "not an object")
