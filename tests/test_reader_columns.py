@@ -320,3 +320,30 @@ def test_samples_of_completions(path: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert files
     for file in files:
         assert_same(outcome(file, family="item"), read_by_records(monkeypatch, file, family="item"))
+
+
+# --- odd names and values
+
+
+ODD = {
+    # An index that pandas wrote: a column without a name is no status, no error and no reason to stop.
+    "no name": (",item,model,score\nrefused,q1,m,1\nok,q2,m,0\n", {"family": "item"}),
+    # Paths that lead to the record, or to an object in it, are no columns of such a name.
+    "record": ("record.n,item,model,score\nx,q1,m,1\ny,q2,m,0\n", {"family": "item", "category": "record.n"}),
+    "all of it": (",item,model,score\nx,q1,m,1\ny,q2,m,0\n", {"family": "item", "extra": {"told": ""}}),
+    # A number that no column can hold.
+    "large": ("item,model,score\nq1,m,1\nq2,m,0\n", {"family": "item", "set": {"note": 1 << 63}}),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_names_and_values_mean_by_columns_what_they_mean_by_records(
+    odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, words = ODD[odd]
+    (tmp_path / "a.csv").write_text(text)
+    names, *rows = (line.split(",") for line in text.splitlines())
+    (tmp_path / "a.jsonl").write_bytes(as_lines([dict(zip(names, row, strict=True)) for row in rows]))
+    for path in (tmp_path / "a.csv", tmp_path / "a.jsonl"):
+        by_records = read_by_records(monkeypatch, path, **words)
+        assert_same(outcome(path, **words), by_records)

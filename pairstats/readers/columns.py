@@ -62,10 +62,14 @@ class Block:
         UnusualError
             When rows of the block may have it in several ways: each row must then be asked which one it has.
         """
+        if not path or path.startswith("record."):
+            raise UnusualError(f"{path!r} is looked up in the whole record")
         if path in self.names:
             if any(path.startswith(f"{name}.") and self._is_nested(name) for name in self.names):
                 raise UnusualError(f"{path!r} may be a name or lead into an object")
             return self.table.column(path)
+        if path.endswith("."):
+            raise UnusualError(f"{path!r} leads to a whole object")
         head, dot, rest = path.partition(".")
         if not dot or head not in self.names:
             return None

@@ -6,8 +6,8 @@ are read one by one, which names the file and record of whatever is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 
 import pyarrow as pa
 
@@ -83,7 +83,9 @@ def flat_parts(
                 raise UnusualError("columns that come late and change what others mean")
             if _may_be_foreign(block, layout):
                 raise UnusualError("objects that may be maps by model, or of another platform")
-            yield names, layout, FlatBlock(given, reading, tally, layout, block).part(names, place)
+            with _what_arrow_refuses():
+                part = FlatBlock(given, reading, tally, layout, block).part(names, place)
+            yield names, layout, part
     if layout is None:
         raise UnusualError("no row")
 
@@ -98,8 +100,19 @@ def log_parts(given: Given, reader: Reader, reading: Reading, tally: Tally, plac
     """
     with closing(blocks_of(given.file, "jsonl")) as blocks:
         for block in blocks:
-            plain, layout = LOGS[type(reader)](block, reading)
-            yield FlatBlock(given, reading, tally, layout, plain).part(openai_columns.FURTHER, place)
+            with _what_arrow_refuses():
+                plain, layout = LOGS[type(reader)](block, reading)
+                part = FlatBlock(given, reading, tally, layout, plain).part(openai_columns.FURTHER, place)
+            yield part
+
+
+@contextmanager
+def _what_arrow_refuses() -> Iterator[None]:
+    """Take what Arrow cannot hold or do, say a whole number of 70 bits, for unusual."""
+    try:
+        yield
+    except (pa.ArrowException, OverflowError) as error:
+        raise UnusualError(str(error)) from error
 
 
 def _may_be_foreign(block: Block, layout: Layout) -> bool:

@@ -112,6 +112,10 @@ class FlatBlock:
     def _raw(self, name: str) -> Column | None:
         return self.block.table.column(name) if name in self.block.names else None
 
+    def _of_role(self, role: str) -> Column | None:
+        name = self.layout.roles.get(role)  # which may be empty, as an index of pandas is written
+        return None if name is None else self._raw(name)
+
     def _find_roles(self) -> None:
         first, shown = self.block.numbers, self.given.file.shown
         numbers = pc.cast(pa.array(first), pa.string())
@@ -155,7 +159,7 @@ class FlatBlock:
 
     def _find_state(self) -> None:
         texts = [self.fields[name] for name in ("answer", "response") if name in self.fields]
-        told = {role: self._raw(self.layout.roles.get(role, "")) for role in (*ERRORS, "stop")}
+        told = {role: self._of_role(role) for role in (*ERRORS, "stop")}
         cells = {role: column for role, column in told.items() if column is not None}
         if not all(is_plain(column.type) for column in cells.values()):
             raise UnusualError("an error that is no plain value")
@@ -188,7 +192,7 @@ class FlatBlock:
         return found
 
     def _status_words(self) -> Column | None:
-        cells = self._raw(self.layout.roles.get("status", ""))
+        cells = self._of_role("status")
         if cells is None:
             return None
         words = by_word(text_of(cells), status_word, pa.string())
@@ -245,7 +249,7 @@ class FlatBlock:
 
     def _candidate(self, column: str, name: str) -> Column:
         """Look a name up as `mapping` does: a column already known, then the record."""
-        own, raw = self.fields.get(name), self.block.find(name) if name else None
+        own, raw = self.fields.get(name), self.block.find(name)
         joined = None if self.items is None else self.items.find(name)
         same = raw is None or self.layout.roles.get(name, name) == name
         if own is not None and name != column and (own.null_count == 0 or (same and joined is None)):
