@@ -708,3 +708,46 @@ def test_a_column_that_is_named_as_the_score_tells_no_state(
     assert found.column("score").to_pylist() == [1.0, 0.0]
     monkeypatch.setattr(collect, "read_pieces", _unusual)
     assert ps.read_runs(path, family="item", score="is_error").table.equals(found)
+
+
+@pytest.mark.parametrize("name", ["resolved", "is_resolved"])
+def test_what_agents_resolved_is_their_score(name: str, tmp_path: Path) -> None:
+    rows = [{"task_id": f"t{n}", "model": "m", name: value} for n, value in enumerate((True, False, None))]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    frame = ps.read_runs(tmp_path / "a.jsonl", family="item").frame
+    assert frame["score"].tolist()[:2] == [1.0, 0.0]
+    assert frame["status"].tolist() == ["answered", "answered", "absent"]
+
+
+def test_an_answer_that_was_not_found_in_the_outputs_is_unparsed_and_these_are_no_model(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {
+            "question_id": 1,
+            "src": "x",
+            "options": ["a", "b"],
+            "answer": "A",
+            "pred": "A",
+            "model_outputs": "It is (A).",
+        },
+        {
+            "question_id": 2,
+            "src": "x",
+            "options": ["a", "b"],
+            "answer": "B",
+            "pred": None,
+            "model_outputs": "Well.",
+        },
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    with pytest.raises(
+        PairingError, match=r"The model must be known, but 2 of 2 records do not name it"
+    ) as error:
+        ps.read_runs(tmp_path / "a.json", family="item")
+    assert "is likely" not in str(error.value)
+    form = ps.AnswerFormat("choice", field=None)
+    frame = ps.read_runs({"m": tmp_path / "a.json"}, family="item", answers=form).frame
+    assert frame["status"].tolist() == ["answered", "unparsed"]
+    assert frame["response"].tolist() == ["It is (A).", "Well."]
+    assert frame["score"].tolist()[0] == 1.0

@@ -29,6 +29,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "completion",
         "output",
         "model_output",
+        "model_outputs",
         "model_response",
         "generation",
         "generated_text",
@@ -57,7 +58,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Column of the paired long format, and its names in tables; the first one that is there counts."""
 
-SCORE_NAMES = ("score", "correct", "is_correct", "accuracy", "acc", "passed", "exact_match")
+SCORE_NAMES = (
+    "score", "correct", "is_correct", "accuracy", "acc", "passed", "exact_match", "resolved", "is_resolved",
+)  # fmt: skip
 DECISIVE = frozenset({*SCORE_NAMES, *ALIASES["answer"], *ALIASES["response"]})
 """Names that say that a column, or an object in one, holds a decision."""
 FROM_ONE = ("epoch", "trial")

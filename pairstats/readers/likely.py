@@ -17,6 +17,12 @@ ALSO_CALLED: Mapping[str, frozenset[str]] = {
 }
 """Other words for a column, in the names that benchmarks give their fields."""
 
+_OF_A_REPLY = frozenset((
+    "answer", "answers", "completion", "completions", "correct", "cost", "generation", "latency", "output",
+    "outputs", "pred", "prediction", "predictions", "reply", "response", "responses", "score", "text", "tokens",
+))  # fmt: skip
+"""Words by which a name is that of something a model gave, as in ``model_outputs``."""
+
 SEPARATORS = "-_.:/|#@ "
 ALIKE = 0.8
 """Share of the families that must have the same variants for ids to be offered as families and variants."""
@@ -41,8 +47,8 @@ def ready_line(column: str, names: Iterable[str]) -> str:
     --------
     >>> ready_line("family", ["id", "metadata.group", "metadata.family_id"])
     ' By its name family="metadata.family_id" is likely.'
-    >>> ready_line("family", ["id", "target"])
-    ''
+    >>> ready_line("family", ["id", "target"]), ready_line("model", ["model_outputs"])
+    ('', '')
     """
     ranked = [(rank, name) for name in names if (rank := _rank(column, name)) is not None]
     best = min(ranked, key=lambda pair: pair[0], default=None)
@@ -57,6 +63,8 @@ def _rank(column: str, name: str) -> int | None:
         return 0
     if words[:1] == [column] and words[1:] in (["id"], ["name"], ["key"]):
         return 1
+    if column not in _OF_A_REPLY and not _OF_A_REPLY.isdisjoint(words):
+        return None
     if column in words:
         return 2
     return 3 if ALSO_CALLED.get(column, frozenset()) & set(words) else None
