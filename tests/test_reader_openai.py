@@ -49,8 +49,8 @@ def attempt(number: int | None, text: str | None, **more: Any) -> dict[str, Any]
 STATUSES = [
     (batch("q", completion()), "answered", None),
     (batch("q", completion(finish="length")), "answered", "length"),
-    (batch("q", completion("", finish="length")), "truncated", "length"),
-    (batch("q", completion(None, finish="length")), "truncated", "length"),
+    (batch("q", completion("", finish="length")), "truncated", "max_tokens"),
+    (batch("q", completion(None, finish="length")), "truncated", "max_tokens"),
     (batch("q", completion(" \n")), "empty", None),
     (batch("q", completion(None, refusal="no")), "refused", None),
     (batch("q", completion("half a", finish="content_filter")), "refused", "content_filter"),
