@@ -347,3 +347,38 @@ def test_odd_names_and_values_mean_by_columns_what_they_mean_by_records(
     for path in (tmp_path / "a.csv", tmp_path / "a.jsonl"):
         by_records = read_by_records(monkeypatch, path, **words)
         assert_same(outcome(path, **words), by_records)
+
+
+OPTIONS = json.dumps({"A": "red", "B": "blue"})
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("own", "choices", "mapped", "wanted"),
+    [
+        (OPTIONS, "-", {}, ["A", "B"]),  # without a mapping, letters are compared
+        ("[]", "-", {}, ["A", "B"]),
+        ("red; blue", "-", {}, ["A", "B"]),
+        (OPTIONS, "-", {"options": "options"}, ["red", "blue"]),
+        ("a note", OPTIONS, {"options": "choices"}, ["red", "blue"]),
+    ],
+)
+def test_options_are_used_where_they_are_mapped(
+    form: str, own: str, choices: str, mapped: dict[str, str], wanted: list[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    rows = [{"item": f"q{n}", "model": "m", "gold": "A", "response": f"Answer: {letter}", "options": own,
+             "choices": choices} for n, letter in enumerate("AB")]  # fmt: skip
+    path = tmp_path / f"a.{form}"
+    if form == "csv":
+        pd.DataFrame(rows).to_csv(path, index=False)
+    else:
+        path.write_bytes(as_lines(rows))
+    as_columns = taken(monkeypatch)
+    words = {"family": "item", "answers": ps.AnswerFormat("choice", field=None), **mapped}
+    records = ps.read_runs(path, **words)
+    assert as_columns == [True]
+    assert_same(records, read_by_records(monkeypatch, path, **words))
+    assert records.frame["answer"].tolist() == wanted
+    assert records.frame["score"].tolist() == [1.0, 0.0]
+    assert ("options" in records.frame) == (not mapped)

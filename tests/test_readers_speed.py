@@ -464,7 +464,7 @@ def test_options_that_are_equal_and_not_the_same_are_told_apart() -> None:
         Draft(0, f"a:{n}", "", {"status": "answered", "response": "A", "gold": "A", "options": {"A": text}}, {}, {})
         for n, text in enumerate(texts)
     ]  # fmt: skip
-    replies.rescore(drafts, ps.AnswerFormat(field=None), keep_score=False)
+    replies.rescore(drafts, ps.AnswerFormat(field=None), keep_score=False, with_options=True)
     assert [draft.fields["answer"] for draft in drafts] == ["1", "true", "1", "1", "true"]
     assert {draft.fields["score"] for draft in drafts} == {1.0}
 

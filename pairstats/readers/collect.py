@@ -114,7 +114,8 @@ def read_runs(
         Read every reply again with this format and score it against `gold`, without a model call. With
         `score` given too, that score stays primary and the new one is ``score_answers``.
     options : mapping, optional
-        Option map of an item, label to text, for `answers`.
+        Option map of an item, label to text, for `answers`; without it letters are compared, whatever column
+        the records have.
     items : path or frame, optional
         Item table (CSV, JSON, JSON Lines, Parquet, or any frame), joined on the item id, or on the item id and
         the variant (or other columns of the key), where it has a row for each. A record whose item it does not

@@ -60,7 +60,10 @@ class FlatBlock:
         least = self._least_repeat()
         self._find_state()
         further = further_of(names, [Slot(None, self.layout.roles, self.layout.scores)])
-        further = [name for name in further if name in self.block.names and self._keep(name)]
+        used = {"options"} & self.reading.columns.keys()  # which are for the answers only
+        further = [
+            name for name in further if name in self.block.names and name not in used and self._keep(name)
+        ]
         if self.given.model is not None:
             for own in pc.unique(self.fields.get("model", pa.chunked_array([], pa.string()))).to_pylist():
                 if own not in (None, self.given.model):

@@ -287,7 +287,7 @@ def _part(drafts: list[Draft], reading: Reading, tally: Tally, piece: Piece) -> 
     if reading.answers is not None:
         if not any(draft.fields.get(name) is not None for draft in drafts for name in replies.REPLY):
             raise UnusualError("no reply, which only all records together tell")
-        replies.rescore(drafts, reading.answers, keep_score=reading.score is not None)
+        replies.rescore(drafts, reading.answers, reading.score is not None, "options" in reading.columns)
     if reading.options.keep_going and _some_outside(drafts, reading.score_range):
         raise UnusualError("scores to leave out")
     confidence.scale_confidence(drafts, reading.confidence_scale, tallies)

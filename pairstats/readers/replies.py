@@ -37,7 +37,7 @@ class Format(Protocol):
         ...
 
 
-def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
+def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool, with_options: bool) -> None:
     """Read every reply again, and score it against its key.
 
     Parameters
@@ -47,6 +47,8 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
     answers : AnswerFormat
     keep_score : bool
         Whether the platform's score stays the primary one; ours is then `RESCORED`.
+    with_options : bool
+        Whether ``options`` were mapped, and are none of a table's further columns.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool) -> None:
     known = _Known(answers)
     for draft in drafts:
         fields = draft.fields
-        asked = _Asked.of(options_of(fields.pop("options", None), draft.source))
+        asked = _Asked.of(options_of(fields.pop("options", None), draft.source) if with_options else None)
         raw_gold = fields.get("gold")
         try:
             gold = None if raw_gold is None else known.canonical(raw_gold, asked)

@@ -112,7 +112,7 @@ def _scored(told: Told, answers: Format, keep_score: bool) -> list[Draft]:
     """Score rows by themselves."""
     rows = [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)]
     drafts = [Draft(0, row.pop("source", ""), "", row, {}, {}) for row in rows]
-    rescore(drafts, answers, keep_score)
+    rescore(drafts, answers, keep_score, "options" in told)
     return drafts
 
 

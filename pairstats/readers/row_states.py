@@ -23,7 +23,6 @@ NO_ERROR = frozenset({
     "no error", "no errors", "[]", "{}",
 })  # fmt: skip
 """What stands in a column of errors where there was none."""
-_WORDS = ("error_type", "exception", "error_message", "error")
 YES = frozenset({"true", "yes", "1", "1.0"})
 CODES = range(400, 600)
 """Numbers that are errors; in a column of words, any other may as well be the distance from the right answer."""
@@ -163,7 +162,7 @@ def states_of_columns(
 
 def _may_judge(role: str, reason: str | None) -> bool:
     """Whether words tell of no failure that is known, and so may judge the answer beside them: "wrong unit"."""
-    return reason == "unknown" and role in _WORDS
+    return reason == "unknown" and TELLS.get(role) is error_of
 
 
 def _part_of(state_of: Callable[[Any], State | None], at: int, cell: Any) -> str | None:

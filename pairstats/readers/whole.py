@@ -53,7 +53,7 @@ def read_whole(
     )
     if reading.answers is not None:
         replies.check_replies(drafts)
-        replies.rescore(drafts, reading.answers, keep_score=reading.score is not None)
+        replies.rescore(drafts, reading.answers, reading.score is not None, "options" in reading.columns)
     if reading.options.keep_going:
         drafts = scoring.leave_out_of_range(drafts, reading.score_range, tallies)
     confidence.scale_confidence(drafts, reading.confidence_scale, tallies)
