@@ -248,6 +248,20 @@ def test_check_reports_all_faults_of_records(tmp_path: Path, capsys: pytest.Capt
     assert len(json.loads(out)["findings"]) == 3
 
 
+def test_records_left_out_in_a_row_are_listed_as_one_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = [*["zzz"] * 3, "a", "zzz", *"bcdefghijklmnopqrstuvwxyz", "zzz"]
+    lines = [{"item": f"{name}{n:02d}", "model": "m", "score": 1} for n, name in enumerate(items)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    words = (tmp_path / "a.jsonl", "-o", tmp_path / "out.parquet", "--family", "item")
+    _, out, _ = run(capsys, "normalize", *words, "--exclude", "zzz*", "--exclude", "b*")
+    assert out.partition("\nleft out:\n")[2].splitlines()[:-1] == [
+        "  a.jsonl:1 to 3: excluded by 'zzz*'", "  a.jsonl:5: excluded by 'zzz*'", "  a.jsonl:6: excluded by 'b*'",
+        "  a.jsonl:31: excluded by 'zzz*'",
+    ]  # fmt: skip
+
+
 def test_keep_going_lists_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "runs.jsonl"
     log.write_text('{"item": "q1", "model": "m", "score": 1}\n{"item": "q2", "mod\n')

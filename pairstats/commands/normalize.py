@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import glob
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -183,10 +184,28 @@ def _print_left_out(left_out: Any, most: int = 20) -> None:
     from pairstats.records.table import printable
 
     print("left out:")
-    for row in left_out.head(most).itertuples():
-        print(f"  {printable(str(row.source))}: {printable(str(row.reason))}")
-    if len(left_out) > most:
-        print(f"  and {len(left_out) - most} more; they are all in the metadata of the records file")
+    shown = 0
+    for source, reason, records in itertools.islice(_in_runs(left_out), most):
+        print(f"  {printable(source)}: {printable(reason)}")
+        shown += records
+    if len(left_out) > shown:
+        print(f"  and {len(left_out) - shown} more; they are all in the metadata of the records file")
+
+
+def _in_runs(left_out: Any) -> Iterator[tuple[str, str, int]]:
+    """Yield sources, reason and number of records that follow each other in a file and have one reason."""
+    for _, group in itertools.groupby(enumerate(left_out.itertuples()), _run_of):
+        rows = [row for _, row in group]
+        last = f" to {rows[-1].source.rpartition(':')[2]}" if len(rows) > 1 else ""
+        yield f"{rows[0].source}{last}", str(rows[0].reason), len(rows)
+
+
+def _run_of(placed: tuple[int, Any]) -> tuple[object, ...]:
+    """What records of one run have in common: the number less the place in the list, among others."""
+    place, row = placed
+    file, _, number = row.source.rpartition(":")
+    offset = int(number) - place if number.isdecimal() and str(int(number)) == number else row.source
+    return file, row.reason, offset
 
 
 def _raw_paths(words: Sequence[str]) -> Any:
