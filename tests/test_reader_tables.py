@@ -719,9 +719,7 @@ def test_what_agents_resolved_is_their_score(name: str, tmp_path: Path) -> None:
     assert frame["status"].tolist() == ["answered", "answered", "absent"]
 
 
-def test_an_answer_that_was_not_found_in_the_outputs_is_unparsed_and_these_are_no_model(
-    tmp_path: Path,
-) -> None:
+def test_outputs_of_a_model_are_its_replies_and_not_its_name(tmp_path: Path) -> None:
     rows = [
         {
             "question_id": 1,
@@ -729,7 +727,7 @@ def test_an_answer_that_was_not_found_in_the_outputs_is_unparsed_and_these_are_n
             "options": ["a", "b"],
             "answer": "A",
             "pred": "A",
-            "model_outputs": "It is (A).",
+            "model_outputs": "The answer is (A).",
         },
         {
             "question_id": 2,
@@ -749,5 +747,20 @@ def test_an_answer_that_was_not_found_in_the_outputs_is_unparsed_and_these_are_n
     form = ps.AnswerFormat("choice", field=None)
     frame = ps.read_runs({"m": tmp_path / "a.json"}, family="item", answers=form).frame
     assert frame["status"].tolist() == ["answered", "unparsed"]
-    assert frame["response"].tolist() == ["It is (A).", "Well."]
+    assert frame["response"].tolist() == ["The answer is (A).", "Well."]
     assert frame["score"].tolist()[0] == 1.0
+
+
+def test_a_file_of_totals_among_runs_is_named_as_what_lacks_the_item(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("item,model,score\nq1,m,1\nq2,m,0\n")
+    (tmp_path / "totals.csv").write_text("model,acc,n\nm,0.5,2\n")
+    whole = r"is not in 1 of 3: 'totals\.csv:2'\. That is all of 'totals\.csv': if no runs are in there"
+    with pytest.raises(PairingError, match=whole):
+        ps.read_runs(tmp_path, family="item")
+    with pytest.raises(
+        PairingError, match=r"must hold a value in every record, .* That is all of 'totals\.csv'"
+    ):
+        ps.read_runs(tmp_path, family="item", item="item")
+    (tmp_path / "totals.csv").write_text("item,model,acc,n\n,m,0.5,2\nq3,m,1,1\n")
+    with pytest.raises(PairingError, match=r"is not in 1 of 4: 'totals\.csv:2'\. Map item="):
+        ps.read_runs(tmp_path, family="item")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -73,7 +74,7 @@ def _known(
 ) -> list[Draft]:
     """Refuse records without a column of the key; with `keep_going` a minority of them is left out and counted."""
     blank = ("",) if keep_going and name in REQUIRED else ()
-    missing = [draft.source for draft in drafts if _lacks(draft, name, blank)]
+    missing = [draft for draft in drafts if _lacks(draft, name, blank)]
     if missing and not (keep_going and 2 * len(missing) <= len(drafts)):
         raise PairingError(_why_missing(name, path, missing, drafts, context))
     told = ((draft, f"its {name} is not known" if _lacks(draft, name, blank) else None) for draft in drafts)
@@ -198,13 +199,15 @@ def _number_repeat(draft: Draft) -> str | None:
 
 
 def _why_missing(
-    name: str, path: Path | None, missing: list[str], drafts: Sequence[Draft], context: Context
+    name: str, path: Path | None, missing: Sequence[Draft], drafts: Sequence[Draft], context: Context
 ) -> str:
+    told = f"{len(missing)} of {len(drafts)}"
+    which = f"{listed(draft.source for draft in missing)}.{_whole_files(missing, drafts, context)}"
     if path is not None:
         return (
-            f"{name}={name_of(path)!r} must hold a value in every record, but holds none in "
-            f"{len(missing)} of {len(drafts)}: {listed(missing)}. Exclude these items with exclude=, or map "
-            f"{name} by another path or an item table, or read these files by themselves."
+            f"{name}={name_of(path)!r} must hold a value in every record, but holds none in {told}: {which} "
+            f"Exclude these items with exclude=, or map {name} by another path or an item table, or read these "
+            "files by themselves."
         )
     there = f"{ready_line(name, context.names())} {context.there_is(drafts)}".strip()
     if name == "family":
@@ -217,13 +220,19 @@ def _why_missing(
         )
     if name == "model":
         return (
-            f"The model must be known, but {len(missing)} of {len(drafts)} records do not name it: "
-            f"{listed(missing)}. Map model=, or give the paths as {{model name: path}}. {there}"
+            f"The model must be known, but {told} records do not name it: {which} Map model=, or give the paths "
+            f"as {{model name: path}}. {there}"
         )
-    return (
-        f"`{name}` must be known in every record, but is not in {len(missing)} of {len(drafts)}: "
-        f"{listed(missing)}. Map {name}=. {there}"
-    )
+    return f"`{name}` must be known in every record, but is not in {told}: {which} Map {name}=. {there}"
+
+
+def _whole_files(missing: Sequence[Draft], drafts: Sequence[Draft], context: Context) -> str:
+    """Say which files these records are all of, where other files have more: they may hold totals, and no runs."""
+    records, lost = (Counter(draft.file for draft in each) for each in (drafts, missing))
+    if records.keys() == lost.keys() or any(records[file] > lost[file] for file in lost):
+        return ""
+    files = listed(context.tallies[file].file for file in lost)
+    return f" That is all of {files}: if no runs are in there, leave it out of the paths."
 
 
 def merge_copies(drafts: Sequence[Draft], tallies: list[Tally], raws: Raws) -> list[Draft]:
