@@ -322,6 +322,24 @@ def test_samples_of_completions(path: str, monkeypatch: pytest.MonkeyPatch) -> N
         assert_same(outcome(file, family="item"), read_by_records(monkeypatch, file, family="item"))
 
 
+@pytest.mark.parametrize("refusal", [None, "", "I cannot"])
+@pytest.mark.parametrize("content", [None, "", " ", "Answer: A"])
+def test_a_refusal_is_the_response_where_nothing_else_was_said(
+    content: str | None, refusal: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = {"role": "assistant", "content": content, "refusal": refusal}
+    body = {"id": "c1", "object": "chat.completion", "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}  # fmt: skip
+    (tmp_path / "a.jsonl").write_bytes(
+        as_lines([{"custom_id": "q1", "response": {"status_code": 200, "body": body}}])
+    )
+    as_columns = taken(monkeypatch)
+    records = ps.read_runs(tmp_path / "a.jsonl", family="item")
+    assert as_columns == [True]
+    assert_same(records, read_by_records(monkeypatch, tmp_path / "a.jsonl", family="item"))
+    assert records.table.column("response").to_pylist() == [content or refusal or None]
+
+
 # --- odd names and values
 
 

@@ -777,3 +777,35 @@ def test_a_type_is_told_by_the_parts_that_hold_something(
     monkeypatch.setattr(written, "STREAM_BYTES", 0)
     path = written.write_runs(tmp_path / "a.jsonl", tmp_path / "r.parquet", workers=1, **words)
     assert ps.load_records(path).table.column("x").equals(wanted)
+
+
+def test_what_is_noted_of_a_file_in_parts_is_noted_of_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ("yes", 1, "no", 0, None)
+    rows = [
+        {"item": f"q{n % 30}", "model": "ab"[n >= 30], "fam": f"f{n % 30 if n < 55 else n}",
+         "response": "A", "score": said[n % 5], "confidence": (0.5, 95)[n % 2]}
+        for n in range(60)
+    ]  # fmt: skip
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    words: dict[str, Any] = {"family": "fam", "exclude": ["zz*"], "confidence_scale": 100.0}
+    wanted = ps.read_runs(tmp_path / "a.jsonl", **words)
+    assert [note.split()[0] for note in wanted.notes] == ["12", "5"]
+    assert "30 stated between 0 and 1, 30 above 1" in str(wanted.ledger["note"].item())
+    found = streamed(tmp_path / "a.jsonl", tmp_path, monkeypatch, **words)
+    assert isinstance(found, ps.Records)
+    outline = written.outline(tmp_path / "streamed.parquet")
+    assert found.summary() == outline.summary() == wanted.summary()
+
+
+def test_a_further_score_that_is_named_keeps_its_range_in_parts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(
+        as_lines([{"item": n, "model": "m", "score": 1, "other": n} for n in range(9)])
+    )
+    words: dict[str, Any] = {"family": "item", "extra": {"score_other": "other"}}
+    for read in (outcome(tmp_path, **words), streamed(tmp_path, tmp_path, monkeypatch, **words)):
+        assert isinstance(read, PairstatsError)
+        assert "'score_other' must lie in [0, 1]" in str(read)

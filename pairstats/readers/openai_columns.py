@@ -157,6 +157,7 @@ def _reply(body: _Level) -> Fields:
     message = choice.level("message") if choice.has("message") else None
     text = choice.get("text", _TEXT) if message is None else message.get("content", _TEXT)
     refusal = pa.nulls(len(text), pa.string()) if message is None else message.get("refusal", _TEXT)
+    refusal = pc.if_else(pc.equal(refusal, ""), pa.scalar(None, pa.string()), refusal)  # an empty one is none
     finish = pc.fill_null(choice.get("finish_reason", _TEXT), "")
     silent = pc.fill_null(pc.equal(text, ""), True)
     if pc.any(pc.and_(silent, _called(message, len(text)))).as_py():

@@ -245,7 +245,9 @@ class _Writing:
             raise SchemaError(f"The records break the paired long format in {ways}:\n- {shown}", faults)
 
     def _write_rows(self, path: Path, dropped: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
-        renamed = renamed_of(part.stored.leaving for part in self.parts if part.stored is not None)
+        # A score that `extra` names is called as the user called it, and must keep its range.
+        mapped = self.reading.columns.keys()
+        renamed = renamed_of(part.stored.leaving - mapped for part in self.parts if part.stored is not None)
         old = {new: name for name, new in renamed.items()}
         further = order_of(((part, _rows(part)) for part in self.parts), renamed)
         names = {name: old.get(name, name) for name in (*schema.NAMES, *further)}
