@@ -190,3 +190,15 @@ def test_means_are_those_of_the_aggregates() -> None:
             assert frame["score"].mean() == pytest.approx(result["score_details"]["score"], abs=1e-12)
             checked += 1
     assert checked == 10
+
+
+@pytest.mark.parametrize("score", ["acc", "f1"])
+@pytest.mark.parametrize("failed", ["acc", "f1"])
+def test_an_error_of_any_metric_is_one_of_the_sample(score: str, failed: str, tmp_path: Path) -> None:
+    lines = [
+        line("q1", name, 0.0, **({"error": "timeout"} if name == failed else {})) for name in ("acc", "f1")
+    ]
+    file = written(tmp_path, NAME, [*lines, line("q2", "acc"), line("q2", "f1")])
+    frame = ps.read_runs(file.path, family="item", score=score).frame
+    assert frame[["item", "status", "reason"]].astype(object).values.tolist()[0] == ["q1", "error", "timeout"]
+    assert frame["score"].isna().tolist() == [True, False]

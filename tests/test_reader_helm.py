@@ -143,6 +143,13 @@ def test_status_reason_and_answer(
     assert found == (status, reason, answer)
 
 
+def test_a_call_without_a_reply_is_no_wrong_answer(tmp_path: Path) -> None:
+    file = folder(tmp_path, [stats(exact_match=0.0)], [request()])
+    records = ps.read_runs(file.path, family="item")
+    assert records.frame[["status", "reason"]].values.tolist() == [["error", "no_reply"]]
+    assert records.frame["score"].isna().all()
+
+
 def test_failed_requests_are_not_wrong_answers(tmp_path: Path) -> None:
     file = folder(tmp_path, [stats(exact_match=0.0)], [request(success=False, result={"error": "timed out"})])
     records = ps.read_runs(file.path, family="item")

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 from conftest import SHARED, needs_shared
 
+import pairstats as ps
 from pairstats.errors import ReadError
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile
 from pairstats.readers.inspect import READER
@@ -292,7 +293,7 @@ def test_truncated_zip_names_what_is_missing(tmp_path: Path) -> None:
     ):
         read(cut)
     records = read(cut, keep_going=True)
-    assert statuses(records) == {("answered", None): 2, ("absent", "unfinished"): 2}
+    assert statuses(records) == {("answered", None): 2, ("absent", "unfinished"): 1}
     assert LeftOut("cut.eval:samples/q2_epoch_1.json", "cut short: the file ends inside it") in records
 
 
@@ -437,3 +438,40 @@ def test_passages_keep_unscored_and_failed_samples_apart() -> None:
     }  # fmt: skip
     unscored = [r for r in records if (v := r.scores.get("match2")) is not None and v != v]
     assert len(unscored) == 1
+
+
+def test_a_pattern_that_was_not_matched_is_no_answer(tmp_path: Path) -> None:
+    unmatched = {"answer": {"value": "I", "explanation": "Scoring pattern not matched in output: so we"}}
+    samples = [sample("q1", scores=unmatched, text="so we"),
+               sample("q2", scores=unmatched, text="so", stop="max_tokens"),
+               sample("q3", scores={"answer": {"value": "I", "answer": "B", "explanation": "so B"}})]  # fmt: skip
+    records = read(write_eval(tmp_path / "a.eval", samples))
+    assert statuses(records) == {("unparsed", None): 1, ("truncated", "max_tokens"): 1, ("answered", None): 1}
+
+
+@pytest.mark.parametrize("form", ["a.eval", "a.json"])
+@pytest.mark.parametrize(
+    ("changes", "results", "planned"),
+    [
+        ({"dataset": {"samples": 3}}, {}, 3),
+        ({"dataset": {"samples": 100}, "config": {"limit": 4, "epochs": 2}}, {}, 8),
+        ({"dataset": {"samples": 100}, "config": {"limit": [10, 15]}}, {}, 5),
+        ({"dataset": {"samples": 100}, "config": {"sample_id": ["q1"]}}, {}, None),
+        ({"dataset": {"samples": 9}}, {"total_samples": 80, "completed_samples": 80}, 80),
+        ({"dataset": {"samples": 1}}, {}, None), ({"dataset": {}}, {}, None),
+    ],
+)  # fmt: skip
+def test_a_plan_without_ids_says_how_many_samples_are_missing(
+    form: str, changes: dict[str, Any], results: dict[str, int], planned: int | None, tmp_path: Path
+) -> None:
+    head = header("cancelled")
+    head["eval"] |= changes
+    head["results"] = results
+    if form == "a.eval":
+        write_eval(tmp_path / form, [sample("q1")], head)
+    else:
+        (tmp_path / form).write_text(json.dumps(head | {"samples": [sample("q1")]}))
+    note = ps.read_runs(tmp_path / form, family="item").ledger["note"].iloc[0]
+    wanted = "" if planned is None else f"its plan counts {planned} samples, but the file holds 1"
+    assert ("its plan counts" in note) == bool(wanted)
+    assert wanted in note

@@ -105,6 +105,44 @@ def test_choice_is_the_likeliest_and_confidence_its_softmax(tmp_path: Path) -> N
     assert record.fields["status"] == "error"
 
 
+PAIRS = [(-2.0, False), (-1.0, True)]
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [str(PAIRS), "[-2.0, -1.0]", [[-2.0, 0.0], [-1.0, 1.0]], [-2.0, -1.0], "[-inf, -1.0]"],
+    ids=str,
+)
+def test_choices_of_old_files_are_told_by_their_predictions(predictions: Any, tmp_path: Path) -> None:
+    """lighteval up to 0.10 keeps log-likelihoods, or pairs with whether greedy decoding says the same, there."""
+    as_text = isinstance(predictions, str)
+    more = {"choices": [" A", " B"], "gold_index": [1], "gold": []}
+    more = {name: str(value) for name, value in more.items()} if as_text else more
+    metrics: Any = "{'acc': np.float64(1.0), 'f1': nan}" if as_text else {"acc": 1.0, "f1": float("nan")}
+    file = parquet(tmp_path, [columns(predictions, metrics, **more)])
+    [record], _ = read(READER, file)
+    fields = record.fields
+    assert (fields["status"], fields["answer"], fields["gold"]) == ("answered", "B", "B")
+    assert fields["confidence"] == pytest.approx(1.0 if "inf" in str(predictions) else 1 / (1 + math.exp(-1)))
+    assert record.scores["acc"] == 1.0
+    assert math.isnan(record.scores["f1"] or 0)
+    assert len(read(READER, file, rescored=True)[0]) == 1
+    if as_text:
+        [record], _ = read(READER, parquet(tmp_path, [columns("[nan, -1.0]", metrics, **more)], "n.parquet"))
+        assert (record.fields["status"], record.fields["reason"]) == ("error", "nan_loglikelihood")
+
+
+@pytest.mark.parametrize(("score", "told"), [("acc", True), ("acc_norm", False)])
+def test_the_likeliest_choice_is_not_told_beside_a_score_of_another(
+    score: str, told: bool, tmp_path: Path
+) -> None:
+    row = structs(choices=[" a", " b"], gold_index=1)
+    row["model_response"] |= {"text": [], "logprobs": [-1.0, -2.0]}
+    row["metric"] = {"acc": 0.0, "acc_norm": 1.0}
+    [record], _ = read(READER, parquet(tmp_path, [row]), score=score)
+    assert ("answer" in record.fields, "confidence" in record.fields, record.note == "") == (told, told, told)
+
+
 @pytest.mark.parametrize("with_results", [True, False])
 def test_model_is_that_of_the_run(tmp_path: Path, with_results: bool) -> None:
     file = parquet(tmp_path, [structs("a")], f"out/details/org/m/{TIME}/{NAME}")

@@ -203,6 +203,44 @@ def test_names_of_the_choices(tmp_path: Path, more: Json, names: tuple[str, str]
     assert (record.fields["answer"], record.fields["gold"]) == names
 
 
+@pytest.mark.parametrize(("score", "told"), [("acc", True), ("acc_norm", False)])
+def test_the_likeliest_choice_is_not_told_beside_a_score_of_another(
+    score: str, told: bool, tmp_path: Path
+) -> None:
+    file = written(tmp_path, NAME, [chosen(-1.0, -2.0)])
+    [record], _ = read(READER, file, score=score)
+    assert ("answer" in record.fields, "confidence" in record.fields, record.note == "") == (told, told, told)
+    assert record.fields["gold"] == "b"
+
+
+def test_only_the_choices_after_the_question_are_asked_for(tmp_path: Path) -> None:
+    """With `acc_mutual_info` the harness logs the choices without the question too."""
+    doc = {"choices": ["a", "b"]}
+    line = chosen(-1.0, -2.0, -0.1, -0.2, doc=doc, metrics=["acc", "acc_mutual_info"], acc_mutual_info=1.0)
+    [record], _ = read(READER, written(tmp_path, NAME, [line]), score="acc")
+    assert (record.fields["answer"], record.fields["gold"]) == ("a", "b")
+    assert record.fields["confidence"] == pytest.approx(1 / (1 + math.exp(-1)), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("target", "right", "key"),
+    [
+        ("1", 1.0, "1"), ("1", 0.0, "2"), ("2", 0.0, "3"), (2, 1.0, "3"), ("0", 1.0, "1"),
+        ("[0, 2]", 1.0, '["1", "3"]'),
+        ("[5]", 1.0, "[5]"), ("x", 0.0, "x"),
+    ],
+)  # fmt: skip
+def test_a_key_is_a_place_or_the_text_by_which_the_accuracy_is_right(
+    target: Any, right: float, key: str, tmp_path: Path
+) -> None:
+    """The choices are "1", "2" and "3", of which "1" is the likeliest."""
+    line = chosen(
+        -1.0, -2.0, -3.0, doc={"choices": ["1", "2", "3"]}, target=target, acc=right, metrics=["acc"]
+    )
+    [record], _ = read(READER, written(tmp_path, NAME, [line]))
+    assert (record.fields["answer"], record.fields["gold"]) == ("1", key)
+
+
 def test_awkward_likelihoods(tmp_path: Path) -> None:
     minus = float("-inf")
     lines = [

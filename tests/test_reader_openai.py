@@ -455,3 +455,60 @@ def test_batches_of_two_hosts_hold_the_true_answers(model: str) -> None:
                 number = int(record.fields["item"].split("-")[-1])
                 said = record.fields["response"].split("A:")[-1].strip() == keys[number]
                 assert said == right[number]
+
+
+def responses(status: str, *output: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"r-{status}",
+        "object": "response",
+        "model": "m",
+        "status": status,
+        "output": list(output),
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        (responses("in_progress"), ("error", "unfinished")), (responses("queued"), ("error", "unfinished")),
+        (responses("cancelled"), ("error", "cancelled")), (responses("failed"), ("error", "unknown")),
+        (responses("incomplete"), ("truncated", "incomplete")),
+        (responses("incomplete", incomplete_details={"reason": "max_output_tokens"}), ("truncated", "max_tokens")),
+        (responses("completed"), ("empty", None)),
+        (responses("completed", {"type": "function_call", "name": "f", "arguments": "{}"}), ("answered", None)),
+        (completion("half a", finish="abort"), ("error", "cancelled")),
+    ],
+)  # fmt: skip
+def test_bodies_that_are_not_finished(body: Any, state: tuple[str, str | None], tmp_path: Path) -> None:
+    [record], _ = read(READER, written(tmp_path, "a.jsonl", [batch("q", body)]))
+    assert (record.fields["status"], record.fields.get("reason")) == state
+
+
+@pytest.mark.parametrize("failures", [1, 30])
+@pytest.mark.parametrize("more", [{"score": 1}, {"gold": "A"}])
+def test_a_table_of_texts_with_failed_calls_is_no_client_log(
+    failures: int, more: dict[str, Any], tmp_path: Path
+) -> None:
+    lines = [
+        {"item": f"f{n}", "model": "m", **more, "response": None, "error": "timeout"} for n in range(failures)
+    ]
+    lines.append({"item": "q", "model": "m", **more, "response": "Answer: A", "error": None})
+    file = written(tmp_path, "a.jsonl", lines)
+    assert isinstance(READER.recognize(file), Declined)
+    words = {} if "score" in more else {"answers": ps.AnswerFormat("choice", field=None)}
+    frame = ps.read_runs(file.path, family="item", **words).frame
+    assert frame["status"].tolist() == [*["error"] * failures, "answered"]
+    assert frame["score"].tolist()[-1] == 1.0
+    assert frame["score"].isna().sum() == failures
+    assert isinstance(READER.recognize(written(tmp_path, "b.jsonl", lines[:-1])), Recognized)
+
+
+@pytest.mark.parametrize("more", [{"choices": ["a", "b"]}, {"custom_id": "x", "url": "u", "body": "text"}])
+def test_questions_with_choices_are_no_completions(more: dict[str, Any], tmp_path: Path) -> None:
+    line = {"question_id": 1, "answer": "A", "prediction": "B", "model": "m", "score": 0, **more}
+    file = written(tmp_path, "a.jsonl", [line])
+    assert isinstance(READER.recognize(file), Declined)
+    if "choices" in more:
+        row = ps.read_runs(file.path, family="item").frame.iloc[0]
+        assert row[["item", "answer", "gold", "score"]].tolist() == ["1", "B", "A", 0.0]

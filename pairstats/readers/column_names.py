@@ -79,7 +79,7 @@ FOREIGN: tuple[frozenset[str], ...] = tuple(map(frozenset, (
 )))  # fmt: skip
 """Keys by which JSON belongs to another platform."""
 FOREIGN_UNSCORED = frozenset({"error", "response"})
-"""Keys of calls that were only logged; with item, model and score beside them, they are a table's."""
+"""Keys of calls that were only logged; with item, model and a score or texts beside them, they are a table's."""
 
 
 def is_plain(names: tuple[str, ...], form: str) -> bool:
@@ -89,11 +89,11 @@ def is_plain(names: tuple[str, ...], form: str) -> bool:
     return says and bool("model" in roles or scores) and not is_foreign(names, form)
 
 
-def is_foreign(names: tuple[str, ...], form: str) -> bool:
-    """Whether JSON with these keys belongs to another platform."""
+def is_foreign(names: tuple[str, ...], form: str, *, texts: bool = False) -> bool:
+    """Whether JSON with these keys belongs to another platform; `texts` says that its responses are texts."""
     keys = {name.strip() for name in names}
-    scored = {"item", "model"} <= roles_of(names).keys() and bool(scores_of(names, None))
-    foreign = FOREIGN if scored else (*FOREIGN, FOREIGN_UNSCORED)
+    placed = {"item", "model"} <= roles_of(names).keys()
+    foreign = FOREIGN if placed and (texts or scores_of(names, None)) else (*FOREIGN, FOREIGN_UNSCORED)
     return form.startswith("json") and any(each <= keys for each in foreign)
 
 

@@ -70,10 +70,11 @@ class Aggregate:
 
 @dataclass(slots=True)
 class Group:
-    """Lines of one sample: its scores, and the line that stands for all."""
+    """Lines of one sample: its scores, the line that stands for all, and the first error of any."""
 
     line: int
     scores: Scores = field(default_factory=dict)
+    error: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class EveryEvalEverReader:
                     )
                 yield LeftOut(source, "not a line of the schema")
             elif groups[name].line == number:
-                make = partial(_record, file, source, line, groups[name].scores, aggregate)
+                make = partial(_record, file, source, line, groups[name], aggregate)
                 yield made(source, WHAT, options.keep_going, make)
             else:
                 yield LeftOut(source, f"a further score of a sample that is a row: {_result(line)}")
@@ -230,6 +231,7 @@ def _groups(file: RunFile, aggregate: Aggregate, options: ReadOptions) -> dict[s
         if name:
             group = groups.setdefault(name, Group(number))
             group.scores[_result(line)] = _score(line)
+            group.error = group.error or line.get("error")
             if _result(line) == options.score:
                 group.line = number
     return groups
@@ -239,14 +241,14 @@ def _score(line: dict[str, Any]) -> float | None:
     return None if dig(line, "metadata", UNSCORED) else score_of(dig(line, "evaluation", "score"))
 
 
-def _record(file: RunFile, source: str, line: dict[str, Any], scores: Scores, aggregate: Aggregate) -> Record:
+def _record(file: RunFile, source: str, line: dict[str, Any], group: Group, aggregate: Aggregate) -> Record:
     fields = {name: first(line, paths) for name, paths in FIELDS.items()}
     fields |= {name: whole(fields[name]) for name in ("input_tokens", "output_tokens")}
     latency = real(dig(line, "performance", "latency_ms"))
     fields["latency_s"] = None if latency is None else latency / 1000
     text, own = _reply(line), _own(line)
     # A null that pairstats wrote is one: nothing is concluded from the rest of its line.
-    status, reason = (own["status"], None) if "status" in own else _state(line, text)
+    status, reason = (own["status"], None) if "status" in own else _state(line, text, group.error)
     fields |= {
         "item": id_of(line["sample_id"], "sample_id"), "study": _study(line, aggregate),
         "response": text if own else text or None,
@@ -254,7 +256,7 @@ def _record(file: RunFile, source: str, line: dict[str, Any], scores: Scores, ag
         "status": status, "reason": reason, "repeat": _repeat(line), **identified(dig(line, "input", "raw")),
         **own,
     }  # fmt: skip
-    return Record(source, present(fields), dict(scores), line, digest(file.content_sha256, line))
+    return Record(source, present(fields), dict(group.scores), line, digest(file.content_sha256, line))
 
 
 def _own(line: dict[str, Any]) -> dict[str, Any]:
@@ -300,9 +302,8 @@ def _answer(line: dict[str, Any]) -> str | None:
     return as_text(values[-1]) if values else None
 
 
-def _state(line: dict[str, Any], text: str | None) -> tuple[str, str | None]:
-    """Status and reason; an error is one whatever score the line had to have."""
-    error = line.get("error")
+def _state(line: dict[str, Any], text: str | None, error: Any) -> tuple[str, str | None]:
+    """Status and reason; an error of any line of the sample is one, whatever score the line had to have."""
     if error:
         return broken("every_eval_ever", str(error))
     stop, filled = str(dig(line, "metadata", "stop_reason") or ""), bool((text or "").strip())

@@ -180,7 +180,8 @@ def _status(entry: Entry, text: str | None, means: dict[str, float | None]) -> t
     if entry.state and not isinstance(dig(entry.state, "result"), dict):
         return "error", "no_response"
     if text is None:
-        return (ANSWERED, None) if scores_of(entry) or len(entry.states) > 1 else ("error", "no_reply")
+        told_by_scores = scores_of(entry) and not entry.state  # which are 0 where a call gave nothing
+        return (ANSWERED, None) if told_by_scores or len(entry.states) > 1 else ("error", "no_reply")
     ended = told("helm", STOP, _stop(entry) or ("length" if means.get("finish_reason_length") == 1.0 else ""))
     holds = bool(text.strip()) and not (_options(entry) and _answer(entry, text) is None)
     if ended:

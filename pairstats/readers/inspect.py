@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from pairstats.readers.inspect_ids import (
     planned_ids,
 )
 from pairstats.readers.inspect_sample import failures_of, fields_of, scores_of, when_of
-from pairstats.readers.jsonlines import parse
+from pairstats.readers.jsonlines import parse, whole
 from pairstats.readers.states import told
 from pairstats.readers.zipped import Archive, Member, is_zip
 
@@ -46,6 +47,7 @@ _HEADER = "header.json"
 _START = "_journal/start.json"
 _SAMPLES, _EVENTS = ("samples",), ("events",)
 _FOLDER = "samples/"
+_LOST = "cut short: the file ends inside it"
 _NEVER_RAN = "log.status, of a sample that never ran"
 _STATUS = re.compile(rb'"status"\s*:\s*"(started|success|cancelled|error)"')
 _EVAL = re.compile(rb'"eval"\s*:\s*\{')
@@ -63,10 +65,17 @@ class _Log:
     completed: int
     twins: frozenset[str] = frozenset()
     """Ids that are there as text and as number."""
+    total: int = 0
+    """Samples that the log's results count."""
+    note: str = ""
+    """What the ledger must say of the samples that the file lacks."""
 
-    def with_ids(self, ids: Iterable[Id]) -> _Log:
-        """Take note of the ids of samples, besides those of the plan."""
-        return replace(self, twins=alike(planned_ids(self.eval)) | alike(ids))
+    def with_ids(self, ids: Iterable[Id], held: int) -> _Log:
+        """Take note of the ids of samples, besides those of the plan, and of how many a plan without ids lacks."""
+        planned = 0 if planned_ids(self.eval) else self.total or _plan(self.eval)
+        lost = f"its plan counts {planned} samples, but the file holds {held}"
+        twins = alike(planned_ids(self.eval)) | alike(ids)
+        return replace(self, twins=twins, note=lost if planned > held > 0 else "")
 
     def named(self, key: Key) -> tuple[str, int]:
         """Item and epoch of a sample; a plan may write as text what a sample has as a number."""
@@ -136,8 +145,22 @@ def _log_of(archive: Archive) -> _Log:
 def _log(shown: str, header: Any) -> _Log:
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise ReadError(f"{shown} must have an object 'eval' in its header. It is no whole Inspect log.")
-    completed = (header.get("results") or {}).get("completed_samples") or 0
-    return _Log(shown, header["eval"], str(header.get("status") or "started"), int(completed))
+    results = header.get("results") or {}
+    completed, total = (int(results.get(f"{name}_samples") or 0) for name in ("completed", "total"))
+    return _Log(shown, header["eval"], str(header.get("status") or "started"), completed, total=total)
+
+
+def _plan(eval_: Mapping[str, Any]) -> int:
+    """Count the samples of a log that does not list their ids; 0 where it does not tell.
+
+    The data set's size is the one before the run's limit.
+    """
+    config, size = eval_.get("config") or {}, whole((eval_.get("dataset") or {}).get("samples"))
+    limit = config.get("limit")
+    if size is None or config.get("sample_id"):
+        return 0
+    first, end = limit if isinstance(limit, list) and len(limit) == 2 else (0, limit or size)
+    return max(0, min(int(end), size) - int(first)) * int(config.get("epochs") or 1)
 
 
 def _read_zip(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]:
@@ -150,12 +173,13 @@ def _read_zip(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut]
                 "Fetch the file again, or read the whole members with keep_going=True."
             )
         twins = last_by_kind(archive, _FOLDER)
-        log = _log_of(archive).with_ids(
-            key[0] for name in twins for key in keys_in(name.removeprefix(_FOLDER))
+        ids = (key[0] for name in twins for key in keys_in(name.removeprefix(_FOLDER)))
+        log = _log_of(archive).with_ids(ids, len({member.name for member, _ in archive.members(_FOLDER)}))
+        lost = (
+            (f"{file.shown}:{name.removeprefix(_FOLDER)}", LeftOut(f"{file.shown}:{name}", _LOST))
+            for name in listing.lost
         )
-        yield from _samples(log, _zip_samples(archive, options, twins), options)
-        for name in listing.lost:
-            yield LeftOut(f"{file.shown}:{name}", "cut short: the file ends inside it")
+        yield from _samples(log, chain(_zip_samples(archive, options, twins), lost), options)
 
 
 def _zip_samples(
@@ -215,7 +239,7 @@ def _read_json(file: RunFile, options: ReadOptions) -> Iterator[Record | LeftOut
         raise ReadError(f"{file.shown} must hold a list 'samples', but holds {type(samples).__name__}.")
     keys = ((key_of(sample), number) for number, sample in opened.values(_SAMPLES))
     last = {key: number for key, number in keys if key is not None}
-    log = log.with_ids(id_ for id_, _ in last)
+    log = log.with_ids((id_ for id_, _ in last), len(last))
     yield from _samples(log, _json_samples(opened, last), options)
 
 
@@ -275,7 +299,9 @@ def _record(log: _Log, where: str, sample: Any, options: ReadOptions) -> Record:
         fields.get("response"),
     )  # fmt: skip
     when, tried = when_of(sample, log.eval), failures_of(sample, fields["status"] == "error")
-    return Record(where, fields, scores, log.raw(sample), str(identity), when=when, tried=tried)
+    return Record(
+        where, fields, scores, log.raw(sample), str(identity), when=when, tried=tried, note=log.note
+    )
 
 
 def _planned(log: _Log) -> list[tuple[str, int]]:

@@ -15,6 +15,8 @@ from pairstats.readers.states import OTHER, STOP, broken, cut, told, words
 Json = Mapping[str, Any]
 
 _NO_ANSWER = "N"
+_UNMATCHED = "Scoring pattern not matched in output"
+"""How the scorers `pattern` and `answer` explain that they found no answer, which they do not write else."""
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """Inspect's letters for correct, incorrect and partial, and the words its own metrics take for numbers."""
 
@@ -239,7 +241,7 @@ def _status(sample: Json, text: str | None, primary: Json) -> tuple[str, str | N
 def _holds_answer(text: str | None, primary: Json) -> bool:
     """Whether the reply holds an answer, as far as the scorer says; without a scorer any text does."""
     value, answer = primary.get("value"), primary.get("answer")
-    if value == _NO_ANSWER:
+    if value == _NO_ANSWER or (not answer and str(primary.get("explanation")).startswith(_UNMATCHED)):
         return False
     if answer is not None and answer != "":
         return True

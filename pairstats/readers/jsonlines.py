@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,6 +214,18 @@ def first_objects(file: RunFile, limit: int = PROBED_LINES) -> list[dict[str, An
     except zlib.error as error:
         raise damaged(file, error) from error
     return found
+
+
+def says_texts(rows: Iterable[Any]) -> bool:
+    """Whether the first ``response`` that there is in rows is a text, and no object of a platform.
+
+    Examples
+    --------
+    >>> says_texts([{"response": None}, {"response": "A"}]), says_texts([{"response": {"id": "c"}}])
+    (True, False)
+    """
+    told = (row["response"] for row in rows if isinstance(row, dict) and row.get("response") is not None)
+    return isinstance(next(told, None), str)
 
 
 def _is_long_and_alone(file: RunFile) -> bool:

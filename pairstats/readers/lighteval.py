@@ -22,7 +22,7 @@ from pairstats.readers.companions import beside, refuse_broken
 from pairstats.readers.drafts import as_text
 from pairstats.readers.each import each_made
 from pairstats.readers.jsonlines import dig
-from pairstats.readers.likelihoods import likeliest
+from pairstats.readers.likelihoods import likeliest, other_choice
 from pairstats.readers.outline import outline
 from pairstats.readers.place import place_of
 from pairstats.readers.rowlog import Scores, content_id, present, score_of
@@ -107,7 +107,11 @@ def _records(
     common = {**common, "input_tokens": answer.input_tokens}
     place = place_of("document", answer.item, common["study"], answer.question, "doc.query")
     if answer.log_likelihoods:
-        yield Record(source, present({**common, **_likeliest(answer)}), answer.scores, row, identity, place)
+        note = other_choice(options.score, answer.scores)
+        found = _likeliest(answer)
+        found = {"status": ANSWERED} if note and found["status"] == ANSWERED else found
+        fields = present({**common, **found})
+        yield Record(source, fields, answer.scores, row, identity, place, note=note)
     elif len(answer.replies) > 1 and not options.rescored:
         # The metric is of all replies together (majority, pass@k), so it can't be given to any one of them.
         fields = {**common, "status": ANSWERED, "replies": len(answer.replies)}
@@ -158,11 +162,13 @@ def _of_structs(row: Row) -> Answer:
 def _of_columns(row: Row) -> Answer:
     row = {name: _typed(name, value) for name, value in row.items()}
     choices = [str(choice) for choice in _listed(row.get("choices"))]
-    replies = [str(each) for each in _flat(_listed(row.get("predictions")))]
+    predictions = _listed(row.get("predictions"))
+    likelihoods = _paired(predictions) if len(predictions) == len(choices) > 1 else []
+    replies = [] if likelihoods else [str(each) for each in _flat(predictions)]
     metrics = row.get("metrics") if isinstance(row.get("metrics"), dict) else {}
     gold = _listed(row.get("gold"))
     key = as_text(gold[0]) if gold else _gold(choices, row.get("gold_index"))
-    logits = _numbers(row.get("pred_logits"))
+    logits = likelihoods or _numbers(row.get("pred_logits"))
     return Answer(
         content_id(row.get("example"), key), replies, choices,
         logits if len(logits) == len(choices) > 1 else [], key,
@@ -170,11 +176,28 @@ def _of_columns(row: Row) -> Answer:
     )  # fmt: skip
 
 
+def _paired(predictions: list[Any]) -> list[float]:
+    """Log-likelihoods of the choices, each by itself or with whether it is what the model would have said."""
+    firsts = [each[0] if isinstance(each, list | tuple) and len(each) == 2 else each for each in predictions]
+    return _numbers(firsts)
+
+
+class _Spelled(ast.NodeTransformer):
+    """Numbers that Python writes and does not read: ``nan``, ``inf``, and NumPy's with their type."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(float(node.id)) if node.id in ("nan", "inf") else node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        kind = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        return self.visit(node.args[0]) if kind.startswith(("float", "int", "bool")) and node.args else node
+
+
 def _typed(name: str, value: Any) -> Any:
     """Undo the ``str()`` of the old layout; text that is no literal stays text."""
     if name in TYPED and isinstance(value, str):
         try:
-            return ast.literal_eval(value)
+            return ast.literal_eval(_Spelled().visit(ast.parse(value.strip(), mode="eval")))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return value
     return value

@@ -3,7 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+
+_OF_ANOTHER_CHOICE = re.compile(r"norm|mutual|pmi|bytes", re.IGNORECASE)
+"""Names of scores that judge the choice by something else than its log-likelihood as it is."""
+
+
+def other_choice(wanted: str | None, scores: Collection[str]) -> str:
+    """Say why the likeliest choice is not told beside a score that judges another one; empty where it is.
+
+    Examples
+    --------
+    >>> other_choice("acc", ["acc", "acc_norm"])
+    ''
+    >>> other_choice(None, ["acc_norm"])
+    "'acc_norm' judges another choice than the likeliest, so that no answer and no confidence are given"
+    """
+    name = wanted or next(iter(scores), "")
+    if (wanted is None and len(scores) > 1) or not _OF_ANOTHER_CHOICE.search(name):
+        return ""
+    return f"{name!r} judges another choice than the likeliest, so that no answer and no confidence are given"
 
 
 def likeliest(log_likelihoods: Sequence[float]) -> tuple[int, float | None]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from pairstats.readers.base import LeftOut, ReadOptions, Record, RunFile, digest
 from pairstats.readers.cut import suspected
 from pairstats.readers.each import id_of
 from pairstats.readers.jsonlines import dig, real
-from pairstats.readers.likelihoods import likeliest
+from pairstats.readers.likelihoods import likeliest, other_choice
 from pairstats.readers.place import Place, place_of
 from pairstats.readers.prompts import identified
 from pairstats.readers.states import words
@@ -38,6 +39,7 @@ TELLS_OF_OTHERS = re.compile(
 """Names of document fields that say, or may say, that several documents are copies of one question."""
 
 
+_MUTUAL = "acc_mutual_info"
 NO_FILTER = ""
 
 
@@ -93,7 +95,7 @@ def records_of(
             yield from _generated(source, line, replies, common, identity)
             return
         if choices is not None:
-            yield _chosen(source, line, choices, common, identity)
+            yield _chosen(source, line, choices, common, identity, options.score)
             return
     found = f"lacks {listed(missing)}" if missing else f"has `resps` of another form: {str(resps)[:60]}"
     if not options.keep_going:
@@ -190,21 +192,54 @@ def _filtered(
 
 
 def _chosen(
-    source: str, line: dict[str, Any], choices: list[float], common: dict[str, Any], identity: str
-) -> Record:
+    source: str, line: dict[str, Any], choices: list[float], common: dict[str, Any], identity: str,
+    wanted: str | None,
+) -> Record:  # fmt: skip
     """Give the record of a multiple-choice document: the likeliest choice and its softmax probability."""
+    scores, place = _scores(line), _place(line, common)
     if any(math.isnan(value) for value in choices):
         fields = {**common, **words("lm_eval", "log-likelihood")["NaN"]._asdict()}
-        return Record(source, _present(fields), {}, line, identity, _place(line, common))
+        return Record(source, _present(fields), {}, line, identity, place)
+    if _MUTUAL in scores and len(choices) % 2 == 0:
+        choices = choices[: len(choices) // 2]  # the rest are those without the question
     names = _choice_names(line, len(choices))
     best, probability = likeliest(choices)
-    target = _text(line.get("target"))
-    if target is not None and target.isdecimal() and int(target) < len(choices) > 1:
-        target = names[int(target)]
-    fields = {**common, "status": ANSWERED, "gold": target}
-    if len(choices) > 1:
+    fields = {**common, "status": ANSWERED, "gold": _key(line, names, names[best], scores)}
+    note = other_choice(wanted, scores) if len(choices) > 1 else ""
+    if len(choices) > 1 and not note:
         fields |= {"answer": names[best], "response": names[best], "confidence": probability}
-    return Record(source, _present(fields), _scores(line), line, identity, _place(line, common))
+    return Record(source, _present(fields), scores, line, identity, place, note=note)
+
+
+def _key(
+    line: dict[str, Any], names: list[str], chosen: str, scores: Mapping[str, float | None]
+) -> str | None:
+    """Text of the right choice, which the harness names by its place, or several of them as JSON."""
+    target = _text(line.get("target"))
+    if target is None or len(names) < 2:
+        return target
+    with suppress(ValueError):
+        places = json.loads(target)
+        several = places if isinstance(places, list) else [places]
+        if several and all(type(place) is int and 0 <= place < len(names) for place in several):
+            texts = [names[place] for place in several]
+            return (
+                json.dumps(texts, ensure_ascii=False)
+                if len(texts) > 1
+                else _told_apart(texts[0], target, names, chosen, scores)
+            )
+    return target
+
+
+def _told_apart(
+    by_place: str, by_text: str, names: list[str], chosen: str, scores: Mapping[str, float | None]
+) -> str:
+    """Choose between a place and the text of another choice: the one by which the harness's accuracy is right."""
+    right = scores.get("acc")
+    if by_text not in names or right is None:
+        return by_place
+    fits = [key for key in (by_place, by_text) if (key == chosen) == bool(right)]
+    return fits[0] if fits else by_place
 
 
 def _log_likelihoods(line: dict[str, Any]) -> list[float] | None:

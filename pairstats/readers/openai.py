@@ -19,7 +19,7 @@ from typing import Any
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.each import each_made, expect, made
-from pairstats.readers.jsonlines import dig, first_objects, objects, real
+from pairstats.readers.jsonlines import LONGEST_PROBED, dig, first_objects, objects, real, says_texts
 from pairstats.readers.mapping import Path
 from pairstats.readers.openai_attempts import ITEM_FIELDS, Attempt, attempt_of, name_of_call, records_of
 from pairstats.readers.openai_reply import (
@@ -102,6 +102,9 @@ class OpenAIReader:
         kinds = [kind for line in first_objects(file) if (kind := _kind(line))]
         if not kinds:
             return Declined("no line holds a chat completion or a failed call for one")
+        lines = objects(file, keep_going=True, longest=LONGEST_PROBED)
+        if set(kinds) == {"failures"} and says_texts(line for _, line in lines):
+            return Declined("its responses are texts, and no completions")
         if set(kinds) == {"batch input"}:
             return Recognized("batch input", note=NOTE)
         return Recognized(next((kind for kind in kinds if kind != "failures"), "failures"))
@@ -136,7 +139,12 @@ READER = OpenAIReader()
 
 
 def _kind(line: dict[str, Any]) -> str:
-    if "custom_id" in line and "url" in line and "body" in line and "response" not in line:
+    if (
+        "custom_id" in line
+        and "url" in line
+        and isinstance(line.get("body"), dict)
+        and "response" not in line
+    ):
         return "batch input"
     if "response" not in line:
         kind = "responses" if line.get("object") == "response" else "completions"

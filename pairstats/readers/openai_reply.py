@@ -20,6 +20,7 @@ TOKENS = {
     "output_tokens": ("completion_tokens", "output_tokens"),
 }
 """Column, and where a completion or a response has it."""
+_COMPLETIONS = ("chat.completion", "text_completion")
 REFUSED = ("content_filter", "refusal")
 """Reasons of failed calls that the model, or a filter before it, refused."""
 
@@ -35,18 +36,21 @@ class Reply:
 
 
 def has_reply(body: Json) -> bool:
-    """Whether a body is a completion or a response, and no other endpoint's object."""
-    return isinstance(body.get("choices"), list) or (
-        body.get("object") == "response" and isinstance(body.get("output"), list)
-    )
+    """Whether a body is a completion or a response, and no other endpoint's object, or a question with choices."""
+    choices, kind = body.get("choices"), body.get("object")
+    if isinstance(choices, list):
+        return all(isinstance(each, dict) for each in choices) or kind in _COMPLETIONS
+    return kind == "response" and isinstance(body.get("output"), list)
 
 
 def failure_of(line: Json, response: Any, body: Json) -> str:
     """Name why a call gave no reply; empty if it gave one, ``"not a reply"`` for other endpoints."""
     status = whole(dig(response, "status_code"))
     error = line.get("error") or body.get("error")
-    if (status is not None and status >= 400) or error or body.get("status") in ("failed", "cancelled"):
+    if (status is not None and status >= 400) or error:
         return _reason(status, error)
+    if ended := words("openai", "status").get(str(body.get("status"))):
+        return str(ended.reason)
     if not body:
         return "no_response"
     if not has_reply(body):
@@ -107,7 +111,13 @@ def replies_of(body: Json) -> Iterator[Reply]:
             expect(entry, "output", {"content": str | list})
         contents = [entry.get("content") for entry in body["output"]]
         text, refusal = _text([part for content in contents if isinstance(content, list) for part in content])
-        yield Reply(0, text, refusal, str(dig(body, "incomplete_details", "reason") or ""))
+        calls = [entry for entry in body["output"] if str(dig(entry, "type")).endswith("_call")]
+        if not text and calls:
+            text = json.dumps(calls, ensure_ascii=False)
+        why = dig(body, "incomplete_details", "reason") or (
+            body.get("status") == "incomplete" and "incomplete"
+        )
+        yield Reply(0, text, refusal, str(why or ""))
 
 
 def _text(content: Any) -> tuple[str | None, str | None]:

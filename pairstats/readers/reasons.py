@@ -9,8 +9,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("context", r"context.?(length|window)|maximum context|too many tokens|prompt is too long"),
     (
         "content_filter",
-        r"content.?(filter|policy|management)|responsible.?ai|prohibited.?content"
-        r"|safety (system|filter|settings)|data.?inspection.?failed",
+        r"content.?(filter|policy(?! header)|management)|responsible.?ai|prohibited.?content|safety (system|filter)"
+        r"|block\w*\b.{0,80}\bsafety.?settings|\bsafety.?settings.{0,80}\bblock|data.?inspection.?failed",
     ),
     ("overloaded", r"overloaded|\b(503|529)\b|service unavailable|at capacity"),
     ("timeout", r"time.?d?.?out|\b(408|504)\b|deadline"),
@@ -19,7 +19,23 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("server_error", r"\b50[0-9]\b|internal server error|server.?error"),
     ("invalid_request", r"\b(400|401|403|404|422)\b|invalid.?request|bad.?request|unauthori[sz]ed"),
 )
+_OF_CODE = re.compile(
+    r"\b(Key|Attribute|Type|Name|Import|ModuleNotFound|JSONDecode|Validation)Error\b|\bvalidation errors? for\b"
+    r"|has no attribute|unexpected keyword|\bInput should be\b|No module named"
+)
+"""Exceptions of a program that met a word where it did not expect it: no filter has spoken."""
 _COMPILED = tuple((reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _PATTERNS)
+
+
+def is_of_code(message: str) -> bool:
+    """Whether a message is that of a mistake in a program, whatever words of a platform it quotes.
+
+    Examples
+    --------
+    >>> is_of_code("KeyError: 'content_filter'"), is_of_code("400 content_filter")
+    (True, False)
+    """
+    return _OF_CODE.search(message[:2000]) is not None
 
 
 def error_reason(message: str, default: str) -> str:
@@ -44,6 +60,6 @@ def error_reason(message: str, default: str) -> str:
     'sample_error'
     """
     for reason, pattern in _COMPILED:
-        if pattern.search(message[:2000]):
+        if pattern.search(message[:2000]) and not (reason == "content_filter" and is_of_code(message)):
             return reason
     return default

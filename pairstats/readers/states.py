@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from pairstats.readers.reasons import error_reason
+from pairstats.readers.reasons import error_reason, is_of_code
 from pairstats.schema import ANSWERED
 
 STOP, ERROR = "reason to stop", "error"
@@ -65,9 +65,14 @@ _TABLE: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("lighteval", "log-likelihood"): {"NaN": "error nan_loglikelihood"},
     ("lm_eval", "log-likelihood"): {"NaN": "error nan_loglikelihood"},
     ("metr", "fatal_error_from"): {"usageLimits": "truncated usage_limits", OTHER: "error ~*_error"},
+    ("openai", STOP): {"abort": "error cancelled", "incomplete": "truncated incomplete"},
     ("openai", "error.code"): {
         "batch_expired": "error batch_expired", "batch_cancelled": "error batch_cancelled",
         "content_filter": "refused content_filter",
+    },
+    ("openai", "status"): {
+        "failed": "error unknown", "cancelled": "error cancelled", "in_progress": "error unfinished",
+        "queued": "error unfinished",
     },
     ("openai", "status_code"): {
         "408": "error timeout", "429": "error rate_limit", "503": "error overloaded", "504": "error timeout",
@@ -93,8 +98,12 @@ _TABLE: Mapping[tuple[str, str], Mapping[str, str]] = {
 }  # fmt: skip
 """By platform and field: what the platform writes, and status and reason for it."""
 _REFUSED = re.compile(
-    r"\brefusal\b|\b(?:model|assistant|response) (?:has |was )?refused|\brefused to \w", re.IGNORECASE
+    r"^\W*refusal\b|\b(?:stop|finish).?reason\W{0,4}refusal\b|\bmodel.?refusal\b"
+    r"|\brefused to (?:answer|respond|reply|comply|help|assist|generate|complete|provide|produce|discuss|engage)\b"
+    r"|\b(?:model|assistant|response) (?:has |was |has been )?refused\W*$",
+    re.IGNORECASE,
 )
+"""What says that a model refused; servers, hosts and sandboxes refuse too: to connect, to start."""
 
 
 class State(NamedTuple):
@@ -215,6 +224,6 @@ def failed(message: str, default: str) -> State:
     reason = error_reason(message, "")
     if reason == "content_filter":
         return State("refused", reason)
-    if not reason and _REFUSED.search(message[:2000]):
+    if not reason and not is_of_code(message) and _REFUSED.search(message[:2000]):
         return State("refused", "refusal")
     return State("error", reason or default)

@@ -31,7 +31,7 @@ from pairstats.readers.column_names import (
 )
 from pairstats.readers.dotted import lookup
 from pairstats.readers.drafts import MISSING, as_text
-from pairstats.readers.jsonlines import PROBED_LINES, real_of
+from pairstats.readers.jsonlines import PROBED_LINES, real_of, says_texts
 from pairstats.readers.maps import spread
 from pairstats.readers.row_states import state_of_row
 from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet, why_no_table
@@ -61,7 +61,8 @@ class TableReader:
                 if form.startswith("json")
                 else Recognized(form)
             )
-        if is_foreign(sheet.names, form):
+        texts = is_foreign(sheet.names, form) and says_texts(row for _, row in sheet.rows())
+        if is_foreign(sheet.names, form, texts=texts):
             return Declined("its keys are those of another platform")
         if _holds_decisions(file, sheet):
             return Recognized(form, guess=guess_of(file, sheet))
