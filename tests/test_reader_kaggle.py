@@ -72,7 +72,7 @@ RUNS: list[tuple[Json, str, str | None]] = [
     (run(result=False, state="ERRORED", errorMessage=RATE_LIMIT), "error", "rate_limit"),
     (run(state="ERRORED", errorMessage="ValueError: no JSON"), "error", "task_error"),
     (run(state="ERRORED", errorMessage="E: Error code: 400 - maximum context"), "error", "invalid_request"),
-    (run(state="ERRORED", errorMessage="openai.LengthFinishReasonError: Could not"), "error", "length"),
+    (run(state="ERRORED", errorMessage="openai.LengthFinishReasonError: Could not"), "error", "max_tokens"),
     (run(state="ERRORED"), "error", "task_error"),
     (run(said("A"), state="RUNNING"), "error", "unfinished"),
     (run(said("A"), state="UNSPECIFIED"), "error", "unspecified"),

@@ -202,7 +202,7 @@ def test_summary_adds_up(tmp_path: Path) -> None:
         "  1 scores of failed calls, ignored",
         "b.eval: inspect 0.3.0, 5 records",
         "  1 left out: 1 excluded by 'zzz'",
-        "  4 merged: logged in another file too",
+        "  4 merged: logged elsewhere too",
         "  1 values NaN, now null",
         "  1 scores of failed calls, ignored",
         "in all: 10 records = 4 rows + 2 left out + 4 merged",

@@ -137,3 +137,33 @@ def test_a_call_that_failed_at_a_filter_is_a_refusal_on_every_platform(tmp_path:
     records = ps.read_runs(tmp_path, family="item", **words)
     assert set(records.ledger["reader"]) - {""} == {name}
     assert records.frame[["status", "reason"]].values.tolist() == [["refused", "content_filter"]]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [("ok", "answered"), ("filtered", "refused"), ("error_api", "error"), ("Timeout", "error"),
+     ("cancelled", "error"), ("expired", "error"), ("not_run", "absent"), ("no_answer", "unparsed")],
+)  # fmt: skip
+def test_words_of_a_status_column_are_states_before_scores(
+    form: str, word: str, status: str, tmp_path: Path
+) -> None:
+    rows = [{"item": "a", "model": "m", "score": 0, "status": word}, {"item": "b", "model": "m", "score": 1}]
+    text = (
+        f"item,model,score,status\na,m,0,{word}\nb,m,1,\n"
+        if form == "csv"
+        else "".join(json.dumps(row) + "\n" for row in rows)
+    )
+    (tmp_path / f"a.{form}").write_text(text)
+    frame = ps.read_runs(tmp_path / f"a.{form}", family="item").frame
+    assert frame["status"].tolist() == [status, "answered"]
+    assert frame["score"].isna().tolist() == [status in ("error", "absent"), False]
+
+
+def test_a_status_that_may_mean_a_wrong_answer_is_not_guessed(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("item,model,score,status\na,m,0,failed\nb,m,1,ok\n")
+    with pytest.raises(
+        ps.ReadError, match=r"has 'failed'\. Write one of these, or ok, success, .*timeout"
+    ) as error:
+        ps.read_runs(tmp_path / "a.csv", family="item")
+    assert "cell empty" not in str(error.value)

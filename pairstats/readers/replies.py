@@ -81,7 +81,7 @@ def rescore(drafts: Sequence[Draft], answers: Format, keep_score: bool, with_opt
     if keyless and not keep_score:
         raise PairingError(
             f"Every reply that is scored again needs its key, but {len(keyless)} have none: "
-            f"{listed(keyless)}. Map gold=, or give an item table with it, or name a score= to keep."
+            f"{listed(keyless)}. Map gold= to a path or to a column of the item table, or name a score= to keep."
         )
 
 

@@ -61,7 +61,7 @@ _TABLE: Mapping[tuple[str, str], Mapping[str, str]] = {
         "ERRORED": "error ~task_error", "QUEUED": "absent queued", "RUNNING": "error unfinished",
         "UNSPECIFIED": "error unspecified", OTHER: "error *",
     },
-    ("kaggle", "last exception"): {"LengthFinishReasonError": "error length"},
+    ("kaggle", "last exception"): {"LengthFinishReasonError": "error max_tokens"},
     ("lighteval", "log-likelihood"): {"NaN": "error nan_loglikelihood"},
     ("lm_eval", "log-likelihood"): {"NaN": "error nan_loglikelihood"},
     ("metr", "fatal_error_from"): {"usageLimits": "truncated usage_limits", OTHER: "error ~*_error"},
@@ -90,6 +90,11 @@ _TABLE: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("table", ERROR): {OTHER: "error ~unknown"},
     ("table", "status"): {
         "ok": "answered", "success": "answered", "completed": "answered", "no_answer": "unparsed",
+        "filtered": "refused", "not_run": "absent",
+        **dict.fromkeys((
+            "error_api", "error_env", "error_rate_limit", "error_scorer", "error_timeout", "cancelled", "canceled",
+            "expired", "rate_limited", "timeout", "timed_out",
+        ), "error"),
     },
     ("tau_bench", "termination_reason"): {
         "max_steps": "truncated max_steps", "agent_error": "error agent_error", "user_error": "error user_error",

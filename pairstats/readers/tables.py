@@ -36,7 +36,7 @@ from pairstats.readers.maps import spread
 from pairstats.readers.row_states import state_of_row
 from pairstats.readers.sheets import Row, Sheet, form_of, open_sheet, why_no_table
 from pairstats.readers.slots import Slot, further_of, guess_of, likely_scores, score_or_none, slots_of
-from pairstats.readers.states import State, told
+from pairstats.readers.states import State, told, words
 
 TABLE_NAME = re.compile(r"\.(csv|tsv|parquet|arrow|feather|xlsx)(\.gz|\.zst)?$")
 
@@ -197,10 +197,12 @@ def _fields(source: str, row: Row, slot: Slot, first_repeat: int) -> dict[str, A
     return fields
 
 
-def _unreadable(source: str, column: str, cell: Any, wanted: str) -> ReadError:
+def _unreadable(
+    source: str, column: str, cell: Any, wanted: str, remedy: str = "Write it so, leave the cell empty"
+) -> ReadError:
     return ReadError(
-        f"{source} must have {wanted} in column {column!r}, but has {str(cell)[:60]!r}. Write it so, leave "
-        "the cell empty, or pass keep_going=True to leave such rows out and count them."
+        f"{source} must have {wanted} in column {column!r}, but has {str(cell)[:60]!r}. {remedy}, or pass "
+        "keep_going=True to leave such rows out and count them."
     )
 
 
@@ -215,7 +217,9 @@ def _state(
     if status is not None:
         word = status_word(status)
         if word is None:
-            raise _unreadable(source, slot.roles["status"], status, f"one of {', '.join(schema.STATUSES)}")
+            wanted = f"one of {', '.join(schema.STATUSES)}"  # an empty cell would make a failure an answer
+            remedy = f"Write one of these, or {', '.join(words('table', 'status'))}"
+            raise _unreadable(source, slot.roles["status"], status, wanted, remedy)
         state = State(word, state.reason if state is not None and state.status == word else None)
     if state is not None:
         reason = fields.get("reason") or state.reason

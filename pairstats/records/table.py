@@ -291,7 +291,7 @@ def _file_lines(row: Any) -> Sequence[str]:
     if row["left_out"]:
         lines.append(f"  {row['left_out']} left out: {printable(row['left_out_reasons'])}")
     if row["merged"]:
-        lines.append(f"  {row['merged']} merged: logged in another file too")
+        lines.append(f"  {row['merged']} merged: logged elsewhere too")
     for name, words in _COUNTED.items():
         if name in row and row[name] > 0:  # files of before this column have none
             lines.append(f"  {row[name]} {words}")
