@@ -74,6 +74,7 @@ def checked(function: F) -> F:
 
     @functools.wraps(function)
     def held(*args: Any, **words: Any) -> Any:
+        args, words = tuple(map(_plain_row, args)), {name: _plain_row(value) for name, value in words.items()}
         try:
             given = signature.bind(*args, **words).arguments
         except TypeError:  # too few, too many: Python says so with the function's name
@@ -84,6 +85,17 @@ def checked(function: F) -> F:
         return function(*args, **words)
 
     return cast("F", held)
+
+
+def _plain_row(value: Any) -> Any:
+    """Give a one-dimensional column as a list, whoever made it; anything else as it is.
+
+    The columns of Polars and narwhals have no `ndim`, and those of pandas number their cells by an index. What
+    verbs take so is short: levels, margins, a range.
+    """
+    if isinstance(value, str | bytes | Sequence) or len(getattr(value, "shape", ())) != 1:
+        return value
+    return value.tolist() if hasattr(value, "tolist") else value.to_list()
 
 
 def _each(signature: inspect.Signature, given: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:

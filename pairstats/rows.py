@@ -66,7 +66,8 @@ def cell_row(asked: Asked, units: Units, cell: Cell) -> dict[str, Any]:
     sums = units.add_up([column], chosen, asked.estimand.weight)
     if not len(sums):
         why = f"none of {planned} planned replies counts" if not valid else "no reply meets the condition"
-        return row | {"n_families": 0, "note": f"no results: {why}"}
+        said = () if planned else asked.remarks  # which tell what the design lacks
+        return row | {"n_families": 0, "note": joined([f"no results: {why}", *said])}
     if strays := sums.strays():
         value = float(sums.value()[0])
         return row | {

@@ -224,15 +224,72 @@ def test_any_of_several_accepted_keys_is_right(
         assert json.loads(table.column("gold")[0].as_py()) == [form.canonical(key) for key in keys]
 
 
+@pytest.mark.parametrize("kind", ["text", "set", "json"])
 @pytest.mark.parametrize(
     "text", ["['Oslo' 'Kristiania']", "['Oslo'\n 'Kristiania']", "array(['Oslo'], dtype=object)"]
 )
-def test_keys_as_numpy_prints_them_are_refused(text: str, tmp_path: Path) -> None:
+def test_keys_as_numpy_prints_them_are_refused(text: str, kind: Any, tmp_path: Path) -> None:
     pd.DataFrame({"item": ["q"], "model": "m", "gold": text, "response": "Oslo"}).to_csv(
         tmp_path / "a.csv", index=False
     )
     with pytest.raises(PairingError, match=r"key of a\.csv:2 cannot be used.*as NumPy prints it.*as JSON"):
-        ps.read_runs(tmp_path / "a.csv", family="item", answers=AnswerFormat("text", field=None))
+        ps.read_runs(tmp_path / "a.csv", family="item", answers=AnswerFormat(kind, field=None))
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "right", "wrong"),
+    [
+        ("set", "['Oslo', 'Bergen']", "Bergen, Oslo", "Oslo"),
+        ("json", "['Oslo', 'Bergen']", '["Oslo", "Bergen"]', '["Bergen", "Oslo"]'),
+        ("json", "{'city': 'Oslo', 'rank': None}", '{"rank": null, "city": "Oslo"}', '{"city": "Oslo"}'),
+    ],
+)
+def test_a_key_with_parts_may_be_written_as_python_does(
+    kind: Any, key: str, right: str, wrong: str, tmp_path: Path
+) -> None:
+    rows = [
+        {"item": f"q{n}", "model": "m", "gold": key, "response": said}
+        for n, said in enumerate((right, wrong))
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    for name in ("a.csv", "a.json"):
+        form = AnswerFormat(kind, field=None)
+        assert ps.read_runs(tmp_path / name, family="item", answers=form).frame["score"].tolist() == [1, 0]
+    assert AnswerFormat("json").matches(AnswerFormat("json").canonical(key), key), "the text itself, too"
+
+
+STATED = {"Answer: {} (confidence 80%)": 0.8, "Confidence: 0.9\nAnswer: {}": 0.9, "Answer: {}": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "pattern"),
+    [
+        ("choice", "B", None),
+        ("number", "42", r"Answer: (\d+)"),
+        ("text", "Oslo", r"Answer: ([^(\n]+)"),
+        ("set", "a, b", r"Answer: ([^(\n]+)"),
+    ],
+)
+def test_a_confidence_in_a_plain_reply_is_a_part_of_it(
+    kind: Any, key: str, pattern: str | None, tmp_path: Path
+) -> None:
+    """As the docs say; the whole reply is never taken for a number."""
+    rows = [
+        {"item": f"q{n}", "model": "m", "gold": key, "response": text.format(key)}
+        for n, text in enumerate(STATED)
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    records = ps.read_runs(
+        tmp_path / "a.json", family="item", answers=AnswerFormat(kind, field=None, pattern=pattern),
+        confidence=ps.extract("response", r"(?is)(?:.*confidence:? ([\d.]+%?))?"),
+    ).table  # fmt: skip
+    assert records.column("score").to_pylist() == [1.0] * len(STATED)
+    assert records.column("confidence").to_pylist() == list(STATED.values())
+    for text in STATED:
+        parsed = AnswerFormat(kind, field=None).parse(text.format(key))
+        assert parsed.confidence is None
+        assert kind in ("text", "set") or parsed.answer in (key, None)
 
 
 def test_elements_of_a_set_may_hold_commas_where_they_are_quoted() -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import pairstats as ps
@@ -403,6 +405,33 @@ def test_a_column_may_be_called_as_an_argument_is() -> None:
 )
 def test_several_levels_may_be_any_row(values: Any) -> None:
     assert ALL.where(model=values).levels("model") == ["a", "bb"]
+
+
+SERIES = {
+    "numpy": np.array,
+    "pandas": lambda cells: pd.Series(cells, index=range(5, 5 + len(cells))),
+    "polars": pl.Series,
+    "narwhals": lambda cells: nw.from_native(pl.Series(cells), series_only=True),
+}
+
+
+@pytest.mark.parametrize("column", SERIES.values(), ids=SERIES)
+def test_a_column_of_any_library_is_a_list(column: Callable[[Any], Any], tmp_path: Path) -> None:
+    assert ALL.where(model=column(["a", "bb"])).levels("model") == ["a", "bb"]
+    assert ALL.by(column(["model", "variant"])).cells == ("model", "variant")
+    margins = ps.margin_plan(PANEL, margins=column([0.1, 0.2])).frame
+    pd.testing.assert_frame_equal(margins, ps.margin_plan(PANEL, margins=[0.1, 0.2]).frame)
+    assert ps.judge_verdicts(**CALLS["judge_verdicts"] | {"systems": column(["a", "b"])}).factors
+    (tmp_path / "runs.csv").write_text("item,model,score\nq1,m,1\nq2,m,0\n")
+    records = ps.read_runs(
+        tmp_path / "runs.csv", family="item", exclude=column(["q1"]), score_range=column([0, 1])
+    )
+    assert len(records) == 1
+    assert ps.load_records(records.save(tmp_path / "r.parquet")).score_range == (0, 1)
+    with pytest.raises(
+        PairstatsError, match=r"`exclude` must be a text or a list of texts, but got \[1, 2\]"
+    ):
+        ps.read_runs(tmp_path / "runs.csv", family="item", exclude=column([1, 2]))
 
 
 @pytest.mark.parametrize(

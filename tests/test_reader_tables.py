@@ -478,6 +478,7 @@ def test_broken_rows_are_named_with_their_line(tmp_path: Path, case: str) -> Non
         (b"ARROW1\x00\x00" + b"\x07" * 99, "is a damaged arrow file"),
         ('[{"item": "q", "score": 1}, "stray"]', r'a.csv:2 must be an object, but is "stray"'),
         ('[{"item": "q", "score": 1}, null]', r"a.csv:2 must be an object, but is null"),
+        ('[null, {"item": "q", "score": 1}]', r"a.csv:1 must be an object, but is null"),
         (
             gzip.compress(LONG.encode() * 999, mtime=0)[:-60],
             "file damaged from here on|cannot be opened|damaged",

@@ -70,6 +70,20 @@ def test_the_old_score_stays_beside_the_new_and_changes_are_listed(records, scor
     assert records.frame["score"].tolist()[:2] == [0.0, 1.0], "the records themselves stay"
 
 
+@pytest.mark.parametrize("before", [[None, 1.0, None, 0.0, None], [None] * 5])
+def test_replies_that_had_no_score_are_told_beside_the_changes(before, scorer, tmp_path, capsys):
+    rows = pd.DataFrame({**ROWS, "score": pd.array(before, "Float64")})
+    again = rescore(Records.from_frame(rows), scorer)
+    now = 4 - sum(value is not None for value in before)
+    assert again.n_scored_now == now
+    assert again.changed()[0].endswith(f"changed, {now} scored now that had no score")
+    assert again.ledger["note"].iloc[-1].endswith(f", {now} scored now that had no score")
+    assert rescore(again, scorer).changed() == ["4 replies scored again, 0 values changed"]
+    path = Records.from_frame(rows).save(tmp_path / "r.parquet")
+    cli.main(["rescore", str(path), str(scorer), "-o", str(tmp_path / "again.parquet"), "--json"])
+    assert json.loads(capsys.readouterr().out)["scored_now"] == now
+
+
 def test_the_ledger_still_adds_up_and_names_the_scorer(records, scorer):
     ledger = rescore(records, scorer).ledger
     assert (ledger["records"] == ledger["rows"] + ledger["left_out"] + ledger["merged"]).all()

@@ -6,7 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairstats import FamilyInterval, FlipRate, Panel, estimate
+from pairstats import (
+    FamilyInterval,
+    FlipRate,
+    Pairwise,
+    Panel,
+    answer_spread,
+    contrast,
+    control_flips,
+    estimate,
+    excess_flips,
+    framing_test,
+    review_curve,
+)
 from pairstats.errors import PairingError, PairstatsError
 from pairstats.verbs.flips import flip_table, silent_errors
 
@@ -115,6 +127,39 @@ def test_one_copy_a_question_has_no_results():
     assert found.frame["estimate"].isna().all()
     assert found.frame["note"].str.contains("no question has two copies").all()
     assert flip_table(Panel(frame)).frame["estimate"].isna().all()
+
+
+VARIANT_IS_MISSING = "there are no two variants to compare, only 'base': map variant= in read_runs"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda panel: estimate(panel, FlipRate("answer")),
+        lambda panel: contrast(panel, FlipRate("score"), Pairwise("model")),
+        flip_table,
+        silent_errors,
+        excess_flips,
+        answer_spread,
+        review_curve,
+        framing_test,
+    ],
+)
+def test_where_no_variant_was_mapped_the_note_says_so(ask):
+    frame = records()
+    alone = ask(Panel(frame.query("variant == 'base'").drop(columns="variant"))).frame
+    assert alone["note"].str.contains(VARIANT_IS_MISSING, regex=False).all()
+    assert not ask(Panel(frame)).frame["note"].str.contains("map variant=", regex=False, na=False).any()
+
+
+def test_a_variant_that_is_missing_is_named():
+    frame = records()
+    found = estimate(Panel(frame), FlipRate("answer", reference="bse")).frame["note"]
+    assert found.str.contains("without 'bse': map variant= in read_runs", regex=False).all()
+    with pytest.raises(
+        PairstatsError, match=r"but 'moved', 'same' is none of them[.] Map variant= in read_runs"
+    ):
+        control_flips(Panel(frame.drop(columns="variant").drop_duplicates("item")), "moved", "same")
 
 
 def test_refused_columns_and_scores():

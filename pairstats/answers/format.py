@@ -75,7 +75,8 @@ class AnswerFormat:
         JSON field that holds the answer; None for plain replies. Without the JSON asked for, a short
         reply free of braces is read as a plain one if `kind` is "choice", "number" or "instant".
     confidence : str or None
-        JSON field that holds the stated confidence. Plain replies have none: map a column of the records.
+        JSON field that holds the stated confidence. Plain replies have none: map a column of the records, or
+        a part of the reply, ``confidence=extract("response", r"(?is)(?:.*confidence:? ([\d.]+%?))?")``.
     pattern : str, optional
         Regular expression with one group for plain replies. Its last match is the answer, and it
         replaces the markers that are known without it ("Answer:", "The answer is", ``\boxed{}``,
@@ -239,8 +240,8 @@ class AnswerFormat:
         """
         if self.kind == "choice":
             return self._chooses(answer, gold, options)
-        # A text that is written as a list of keys may be the answer itself.
-        written = (gold,) if self.kind == "text" and isinstance(gold, str) else ()
+        # A text that is written as a list, of keys or as Python does, may be the answer itself.
+        written = (gold,) if self.kind in ("text", "json") and isinstance(gold, str) else ()
         found = [
             self._is_key(answer, each) for each in (*self.accepted(gold), *written)
         ]  # each must be readable
@@ -264,8 +265,10 @@ class AnswerFormat:
         >>> AnswerFormat("number").accepted('["18", "18 dollars"]'), AnswerFormat("set").accepted('["a", "b"]')
         (('18', '18 dollars'), ('["a", "b"]',))
         """
-        if self.kind not in _SINGLE:
+        if self.kind == "choice":
             return (gold,)
+        if self.kind not in _SINGLE:
+            return (structured.read_key(gold, self.kind),)
         keys = structured.list_of(gold)
         return tuple(keys) if keys else (gold,)
 

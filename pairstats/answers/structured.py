@@ -49,14 +49,51 @@ def python_list(text: str) -> list[Any] | None:
     >>> python_list("['a, b', 'c']"), python_list("['a' 'b']"), python_list("[a]")
     (['a, b', 'c'], None, None)
     """
+    value = _python_value(text)
+    return value if isinstance(value, list) else None
+
+
+def _python_value(text: str) -> list[Any] | dict[Any, Any] | None:
     text = text.strip()
-    if not text.startswith("[") or len(text) > _LONGEST_LITERAL:
+    if not text.startswith(("[", "{")) or len(text) > _LONGEST_LITERAL:
         return None
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    return value if isinstance(value, list) and repr(value) == text else None
+    return value if isinstance(value, list | dict) and repr(value) == text else None
+
+
+def read_key(value: Any, kind: str) -> Any:
+    """Give a key with parts: for "json", a list or dict written as Python does is read; else it is as it stands.
+
+    Raises
+    ------
+    PairstatsError
+        For a list of texts as NumPy writes it.
+
+    Examples
+    --------
+    >>> read_key("{'a': [1, None]}", "json"), read_key('["a"]', "json"), read_key("a, b", "set")
+    ({'a': [1, None]}, '["a"]', 'a, b')
+    """
+    if not isinstance(value, str):
+        return value
+    with suppress(ValueError):
+        read_json(value)
+        return value
+    found = _python_value(value)
+    if found is None:
+        _refuse_numpy(value)
+    return value if found is None or kind != "json" else found
+
+
+def _refuse_numpy(text: str) -> None:
+    if _NUMPY_TEXTS.fullmatch(text):
+        raise PairstatsError(
+            f"A key must be one answer or a list of them, but {text[:60]!r} is a list as NumPy prints it, "
+            "whose elements cannot be told apart. Write such lists as JSON."
+        )
 
 
 def list_of(value: Any) -> list[Any]:
@@ -81,11 +118,8 @@ def list_of(value: Any) -> list[Any]:
             value, kinds = read_json(text), str
         except ValueError:
             value, kinds = python_list(text), str
-        if value is None and _NUMPY_TEXTS.fullmatch(text):
-            raise PairstatsError(
-                f"A key must be one answer or a list of them, but {text[:60]!r} is a list as NumPy prints it, "
-                "whose elements cannot be told apart. Write such lists as JSON."
-            )
+        if value is None:
+            _refuse_numpy(text)
     if not isinstance(value, list | tuple):
         return []
     there = [each for each in value if each is not None]

@@ -30,7 +30,14 @@ def run(given: argparse.Namespace) -> int:
         guarded(found.changes).to_csv(given.changes, index=False, lineterminator="\n")
     if given.json:
         changes = json.loads(found.changes.to_json(orient="records"))
-        print_json({"output": str(given.output), "replies": found.n_scored, "changes": changes})
+        print_json(
+            {
+                "output": str(given.output),
+                "replies": found.n_scored,
+                "scored_now": found.n_scored_now,
+                "changes": changes,
+            }
+        )
     else:
         print("\n".join(found.changed()))
         print(f"written to {given.output}")

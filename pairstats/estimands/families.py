@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,6 +14,25 @@ from pairstats.schema import is_score
 
 MOST_LABELS = 26
 _BLANK = "\x00no answer"
+
+
+def lacking_variants(levels: Iterable[str], wanted: Sequence[str] = (), reference: str | None = None) -> str:
+    """Say that rows hold no two variants to compare, and what gives them; empty where they do.
+
+    Examples
+    --------
+    >>> lacking_variants(["base"])
+    "there are no two variants to compare, only 'base': map variant= in read_runs"
+    >>> lacking_variants(["base", "moved"]), lacking_variants(["a", "b"], reference="base")
+    ('', "there are no two variants to compare, only 'a', 'b' without 'base': map variant= in read_runs")
+    """
+    there = sorted(set(levels) & set(wanted or levels))
+    without = reference is not None and reference not in there
+    if len(there) > 1 and not without:
+        return ""
+    only = f"only {listed(there)}" if there else "none of those named"
+    only += f" without {reference!r}" if without else ""
+    return f"there are no two variants to compare, {only}: map variant= in read_runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +106,10 @@ class FlipRate:
         return (*self.within, *(name for name in apart if name not in self.within))
 
     def remarks(self, rows: Rows) -> list[str]:
-        """Warn where option labels are compared: they move when options do."""
+        """Say which variants are missing; warn where option labels are compared: they move when options do."""
+        levels = rows.select("variant").unique().collect()["variant"].to_list()
+        if lacking := lacking_variants(levels, self.variants, self.reference):
+            return [lacking]
         if is_score(self.column):
             return []
         values = rows.select(nw.col(self.column).cast(nw.String)).unique().head(MOST_LABELS + 2).collect()

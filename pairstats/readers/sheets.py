@@ -68,7 +68,7 @@ def form_of(file: RunFile) -> str:
             return form
     if is_workbook(head):
         return "excel"
-    if re.match(rb"(\xef\xbb\xbf)?\s*\[\s*\{", head):
+    if re.match(rb"(\xef\xbb\xbf)?\s*\[\s*(null\s*,\s*)*\{", head):
         return "json array"
     if re.match(rb"(\xef\xbb\xbf)?\s*\{", head):
         lines = first_objects(file)

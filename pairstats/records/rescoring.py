@@ -39,10 +39,13 @@ class Rescored(Records):
         held nothing before are no change.
     n_scored : int
         Replies that the scorer saw.
+    n_scored_now : int
+        Those of them that had no score before and have one now.
     """
 
     changes: pd.DataFrame = field(default_factory=pd.DataFrame)
     n_scored: int = 0
+    n_scored_now: int = 0
 
     def summary(self) -> str:
         """Describe every file, and what the new scorer changed, most frequent first."""
@@ -52,6 +55,7 @@ class Rescored(Records):
         """Sentences that say what changed."""
         found = [
             f"{counted(self.n_scored, 'reply')} scored again, {counted(len(self.changes), 'value')} changed"
+            + (f", {_told_now(self.n_scored_now)}" if self.n_scored_now else "")
         ]
         if not len(self.changes):
             return found
@@ -118,18 +122,30 @@ def rescore(records: Records, scorer: Scorer | str | Path, *, function: str = "s
     given = [_scored(score, row, path) for row in replies]
     _refuse_some(replies, given)
     changes = _changes(replies, given)
+    now = sum(_scored_now(row, new) for row, new in zip(replies, given, strict=True))
     before = {name: [row.get(name) for row in rows] for name in _kept(records, changes)}
     for row, new in zip(replies, given, strict=True):
         row.update(new)
     table = _table(rows, records.table, before, {name for new in given for name in new})
     return Rescored(
         table=invariants.validate(table, score_range=records.score_range),
-        ledger=pd.concat([records.ledger, _ledger_line(score, path, replies, changes)], ignore_index=True),
+        ledger=pd.concat(
+            [records.ledger, _ledger_line(score, path, replies, changes, now)], ignore_index=True
+        ),
         left_out=records.left_out,
         score_range=records.score_range,
         changes=changes,
         n_scored=len(replies),
+        n_scored_now=now,
     )
+
+
+def _scored_now(row: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return row["score"] is None and new.get("score") is not None
+
+
+def _told_now(count: int) -> str:
+    return f"{count} scored now that had no score"
 
 
 def _refuse_unread(replies: list[dict[str, Any]]) -> None:
@@ -269,13 +285,16 @@ def _array(name: str, values: list[Any]) -> pa.Array:
     return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 
-def _ledger_line(score: Scorer, path: Path | None, replies: list[Any], changes: pd.DataFrame) -> pd.DataFrame:
+def _ledger_line(
+    score: Scorer, path: Path | None, replies: list[Any], changes: pd.DataFrame, now: int
+) -> pd.DataFrame:
     """Account of the scoring: it read no record, so its counts are zero; the files' are as they were read."""
     line: dict[str, Any] = dict.fromkeys(LEDGER_COLUMNS, 0) | dict.fromkeys(
         ("sha256", "version", "reasons", "left_out_reasons"), ""
     )
     moved = changes["column"].value_counts()
     told_of = ", ".join(f"{name} changed in {n}" for name, n in moved.items()) or "nothing changed"
+    told_of += f", {_told_now(now)}" if now else ""
     line |= {
         "file": getattr(score, "__name__", "scorer") if path is None else path.name,
         "reader": "scorer",

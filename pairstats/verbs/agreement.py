@@ -17,7 +17,7 @@ from pairstats.numeric.retest import retest_agreement
 from pairstats.numeric.selective import review_curve as review_points
 from pairstats.panel import Panel
 from pairstats.result import Estimates
-from pairstats.verbs.questions import NO_ANSWER, ONE_QUESTION, Copies, compared, copies_by_cell
+from pairstats.verbs.questions import NO_ANSWER, ONE_QUESTION, Copies, compared, copies_by_cell, no_copies
 from pairstats.verbs.replies import (
     noted,
     number,
@@ -318,7 +318,7 @@ def review_curve(
         )  # fmt: skip
         row = {**copies.cell, **shared, "n_units": curve.n_families, "n_missing": curve.n_missing}
         if not curve.points:
-            note = "no results: no question has two copies"
+            note = no_copies(panel, "no question has two copies")
             rows.append(row | {"estimand": "risk", "n_families": 0, "note": note})
         for point in curve.points:
             at = row | {"agreement": point.agreement, "coverage": point.coverage}

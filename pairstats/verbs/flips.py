@@ -17,7 +17,7 @@ from pairstats.numeric.transitions import error_totals, flip_transitions, transi
 from pairstats.panel import Panel
 from pairstats.result import Estimates
 from pairstats.rows import Asked, families_only, joined, numbers
-from pairstats.verbs.questions import Copies, copies_by_cell
+from pairstats.verbs.questions import Copies, copies_by_cell, no_copies
 from pairstats.verbs.replies import provenance
 
 DIRECTED = ("right_to_wrong", "wrong_to_right")
@@ -96,7 +96,7 @@ def flip_table(
         mean = _family_means(found.per_family, found.pairs, codes)
         shared = {"n_units": found.n_families, "n_missing": found.n_missing_pairs}
         either = dict.fromkeys(DIRECTED, NO_DIRECTION) if reference is None else {}
-        rows += _rows(asked, copies, transition_totals(mean), shared, either)
+        rows += _rows(asked, copies, transition_totals(mean), shared, either, reference)
     return Estimates.from_rows(rows, factors=panel.cells, provenance=_settings(asked))
 
 
@@ -181,7 +181,12 @@ def _family_means(per_question: np.ndarray, pairs: np.ndarray, codes: np.ndarray
 
 
 def _rows(
-    asked: Asked, copies: Copies, parts: Parts, shared: dict[str, int], beside: Mapping[str, str]
+    asked: Asked,
+    copies: Copies,
+    parts: Parts,
+    shared: dict[str, int],
+    beside: Mapping[str, str],
+    reference: str | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Rows of one cell, a note beside some; a share without a denominator keeps its row and says why."""
     for name, (top, below) in parts.items():
@@ -192,7 +197,7 @@ def _rows(
             totals = Totals(top[used], below[used], (0.0, 1.0))
             yield row | numbers(asked, totals, notes)
         else:
-            why = "no results: no family is in the denominator"
+            why = no_copies(asked.panel, "no family is in the denominator", reference)
             yield row | {"n_families": 0, "note": joined([why, *notes])}
 
 

@@ -17,7 +17,7 @@ from pairstats.numeric.noise import control_excess, excess_disagreement
 from pairstats.panel import Panel
 from pairstats.result import Estimates
 from pairstats.sums import Units
-from pairstats.verbs.questions import ONE_QUESTION, copies_by_cell
+from pairstats.verbs.questions import ONE_QUESTION, copies_by_cell, no_copies
 from pairstats.verbs.replies import noted, number, provenance, share_columns, shared_columns
 
 
@@ -73,7 +73,7 @@ def excess_flips(
         for name, share in parts.items():
             columns = share_columns(share)
             if not share.n_families:
-                columns["note"] = "no results: no question has two presentations with two replies each"
+                columns["note"] = no_copies(panel, "no question has two presentations with two replies each")
             elif found.n_too_few:
                 columns["note"] = f"{found.n_too_few} questions without repeats of two presentations left out"
             named = "excess_flips" if name == "excess" else f"flips_{name}"
@@ -144,10 +144,11 @@ def control_flips(
     there = panel.levels("variant")
     absent = [name for name in (*arms[0], *arms[1], reference) if name not in there]
     if absent or not all(arms):
+        remedy = "" if len(there) > 1 else " Map variant= in read_runs."
         raise PairstatsError(
             f"`variants`, `control` and `reference` must name variants of the panel, {listed(there, 12)}, but "
-            + (f"{listed(absent)} is none of them." if absent else "one of them names none.")
-        )
+            + (f"{listed(absent)} is none of them." if absent else "one of them names none.") + remedy
+        )  # fmt: skip
     shared = shared_columns(panel, "Excess over a control arm", confidence_level, weight="family")
     rates = [_family_rates(panel, FlipRate(column, reference, (reference, *arm))) for arm in arms]
     label = f"{' + '.join(arms[0])} - {' + '.join(arms[1])}"
@@ -250,7 +251,7 @@ def answer_spread(
                 "method": f"family-{kind}", "note": f"bits; {listed(used, 10)} copies a question",
             }  # fmt: skip
         else:
-            columns["note"] = "no results: no question has two copies"
+            columns["note"] = no_copies(panel, "no question has two copies")
         rows.append(noted(panel, row | {"estimand": "entropy"} | columns, copies.notes))
     settings = provenance(panel, interval=f"family-{kind}", confidence_level=confidence_level)
     return Estimates.from_rows(rows, factors=panel.cells, provenance=settings)

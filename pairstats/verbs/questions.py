@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from pairstats.estimands.families import lacking_variants
 from pairstats.panel import Panel
 from pairstats.schema import is_score
 from pairstats.sums import blank_note
@@ -65,6 +66,12 @@ TELL_APART = (
 )
 ONE_QUESTION = "Give the panel family= a column that names one question, such as the item."
 """Remedy of verbs that take one question a family."""
+
+
+def no_copies(panel: Panel, why: str, reference: str | None = None) -> str:
+    """Note on a row without results: why, and that there are no variants to compare, where that is so."""
+    lacking = lacking_variants(panel.levels("variant"), reference=reference)
+    return "; ".join(filter(None, [f"no results: {why}", lacking]))
 
 
 def copies_by_cell(

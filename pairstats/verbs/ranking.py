@@ -75,11 +75,21 @@ def rank(
     Returns
     -------
     Estimates
-        Two rows a level, best value first: the value, with its family interval, and ``rank(...)``, whose
-        limits are the best and worst rank (no point estimate) and whose ``note`` gives its group letters and
-        the levels that it cannot be told from. ``provenance["groups"]`` lists the largest groups of levels of
-        which no two were told apart; groups may overlap. ``n_missing`` counts the units left out at every level
-        because not all levels have them; ``note`` says how many of these are missing at the row's own level.
+        Two rows a level, best value first, in columns for the panel's other cells and for `factor`:
+
+        * the value: ``estimand`` and ``estimate``, its family interval ``conf_low`` to ``conf_high`` by
+          ``method``; none where the estimand has no known range. ``note`` says how many of the units left out
+          are missing at this level, and what else must be said of its value;
+        * its rank: ``estimand`` is ``rank(...)``, ``conf_low`` the best rank that it may have and ``conf_high``
+          the worst, without an ``estimate``; ``method`` says how levels were told apart, ``seed`` the draw,
+          where there was one, and ``note`` its group letters and the levels that it is not told apart from.
+
+        Both have ``conf_level`` and ``alternative``, ``n_families`` and ``n_units``, of which all levels have an
+        answer, ``n_missing`` (units left out at every level because not all have them), ``population``,
+        ``weight`` and ``registered`` (False: only a protocol registers). ``provenance`` holds ``pairstats`` (the
+        version), the panel's ``no_answer`` and ``population``, ``method`` and ``confidence_level`` as asked, and
+        ``groups``: by combination of the other cells ("all" without any), the largest groups of levels of which
+        no two were told apart; groups may overlap.
 
     Raises
     ------

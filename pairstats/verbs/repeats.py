@@ -18,6 +18,7 @@ from pairstats.numeric.variance import crossed_variance
 from pairstats.numeric.variance import variance_components as components_of
 from pairstats.panel import Panel
 from pairstats.result import Estimates
+from pairstats.verbs.questions import no_copies
 from pairstats.verbs.replies import (
     noted,
     number,
@@ -180,7 +181,8 @@ def framing_test(panel: Panel, factor: str = "variant", column: str = "score") -
             "n_missing": int((~complete).sum()),
         }  # fmt: skip
         if levels * repeats != table.shape[1] or complete.sum() < 2 or levels < 2:
-            note = "no results: needs 2 families and 2 levels with the same repeats everywhere"
+            needed = "needs 2 families and 2 levels with the same repeats everywhere"
+            note = no_copies(panel, needed) if factor == "variant" else f"no results: {needed}"
             rows.append(row | {"estimand": "framing", "note": note})
             continue
         found = crossed_variance(table.to_numpy()[complete].reshape(-1, levels, repeats))

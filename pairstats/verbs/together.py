@@ -58,7 +58,14 @@ def simultaneous(
     Returns
     -------
     Estimates
-        One row a combination. ``note`` gives the level of each interval alone.
+        One row a combination: ``contrast``, ``estimand``, a column for each cell that is not compared,
+        ``estimate`` (the difference), its joint limits ``conf_low`` and ``conf_high`` at ``conf_level`` by
+        ``method``, and the exact sign-flip ``p_value`` of ``null``, alone, with ``p_adjusted`` for all rows;
+        ``alternative`` is always "two-sided". ``n_families`` and ``n_units`` count what all compared cells share,
+        ``n_missing`` the units left out because they do not. ``note`` gives the level of each interval alone,
+        and ``seed`` the draw, where there was one. ``population``, ``weight`` and ``registered`` (False: only a
+        protocol registers) are as in every row. ``provenance`` holds ``pairstats`` (the version), the panel's
+        ``no_answer`` and ``population``, and ``method``, ``adjust`` and ``confidence_level`` as asked.
 
     Raises
     ------
@@ -95,13 +102,13 @@ def simultaneous(
     columns = sorted({c for one in found for c in one.columns})
     sums, row, notes = shared_sums(asked, units, columns)
     notes += together_notes(asked, units, columns)
+    settings = provenance(panel, method=method, adjust=adjust, confidence_level=confidence_level)
     if not len(sums):
         rows = [
             row | one.labels | {"n_families": 0, "note": "no results: no unit is shared"} for one in found
         ]
-        return Estimates.from_rows(rows, factors=strata, provenance=provenance(panel, method=method))
+        return Estimates.from_rows(rows, factors=strata, provenance=settings)
     rows = _together(asked, found, sums, row, notes, method, adjust)
-    settings = provenance(panel, method=method, adjust=adjust, confidence_level=confidence_level)
     return Estimates.from_rows(rows, factors=strata, provenance=settings)
 
 
