@@ -92,7 +92,10 @@ def test_maps_of_instances(tmp_path: Path) -> None:
     details = {A: {"resolved": True, "cost": 0.5, "api_calls": 3}, B: {"resolved": False, "cost": 0.25}}
     results = [{"name": "M", "per_instance_details": details}, {"name": "N", "per_instance_details": None}]
     boards = {"leaderboards": [{"name": "Verified", "results": results}]}
-    records, _ = read(swe_bench.READER, written(tmp_path, "leaderboards.json", json.dumps(boards)))
+    records, left_out = read(swe_bench.READER, written(tmp_path, "leaderboards.json", json.dumps(boards)))
+    assert [(each.source, each.reason) for each in left_out] == [
+        ("leaderboards.json:Verified.results[1]", "a total without its instances")
+    ]
     assert column(records, "study") == ["Verified"] * 2
     assert column(records, "cost_usd") == [0.5, 0.25]
     assert [record.scores["resolved"] for record in records] == [1.0, 0.0]

@@ -153,3 +153,30 @@ def test_results_of_two_versions_of_the_data_are_not_paired(tmp_path: Path) -> N
     assert same["n_units"] == 3
     with pytest.raises(PairstatsError, match="in different studies"):
         ps.contrast(panel("a", "b"), ps.Mean(), ps.Pairwise("model"))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_ids_that_are_numbers_are_told_by_what_failed(first: int, tmp_path: Path) -> None:
+    results = [{"id": n, "result": f"[f(x={n})]"} for n in range(4)]
+    failures = [{"id": 1 + first, "error_type": "wrong", "model_result_raw": "[f(x=1)]"}]
+    written(tmp_path, "score/m/simple_score.json", [totals(3, 4), *failures])
+    file = written(tmp_path, "result/m/simple_result.json", results)
+    assert [record.scores["correct"] for record in read(bfcl.READER, file)[0]] == [1.0, 0.0, 1.0, 1.0]
+
+
+def test_the_score_file_of_2024_has_a_shorter_name(tmp_path: Path) -> None:
+    written(tmp_path, "score/m/simple_score.json", [totals(1, 2), {"id": 2, "error_type": "wrong"}])
+    name = "result/m/gorilla_openfunctions_v1_test_simple_result.json"
+    file = written(tmp_path, name, [{"idx": n, "result": "f()", "input_token_count": 1} for n in range(2)])
+    assert [record.scores["correct"] for record in read(bfcl.READER, file)[0]] == [1.0, 0.0]
+
+
+def test_failures_of_several_turns_have_their_type_in_the_error(tmp_path: Path) -> None:
+    failures = [
+        {"id": f"simple_{n}", "error": {"error_type": f"multi_turn:{kind}", "error_message": ["why"]}}
+        for n, kind in enumerate(("inference_error", "force_terminated"))
+    ]
+    file = bfcl_files(tmp_path, [result(0, [[["f()"]]]), result(1), result(2)], [totals(1, 3), *failures])
+    frame = ps.read_runs(file.path.parents[2], family="item").frame
+    assert frame["status"].tolist() == ["error", "truncated", "answered"]
+    assert frame["score"].isna().tolist() == [True, False, False]

@@ -425,3 +425,11 @@ def test_every_sample_is_recognized_and_accounted_for() -> None:
     assert frame["score"].tolist() == [1.0, 0.0, 0.0]
     assert frame["reason"].dropna().tolist() == ["length_suspected"]
     assert frame["value_n"].tolist() == [3.0, 3.0, 3.0]
+
+
+def test_a_call_that_a_filter_refused_has_no_score_of_its_own(tmp_path: Path) -> None:
+    message = "openai.BadRequestError: Error code: 400 - content_filter"
+    run_file(tmp_path, run(result=False, state="ERRORED", errorMessage=message))
+    frame = ps.read_runs(tmp_path, family="item").frame
+    assert frame[["status", "reason"]].values.tolist() == [["refused", "content_filter"]]
+    assert frame["score"].isna().all()

@@ -391,3 +391,25 @@ def test_ratio_lets_a_small_regular_file_through(tmp_path: Path) -> None:
     assert len(many) > 10 * path.stat().st_size
     assert len(ps.read_runs(path, family="item")) == 20_000
     assert zipped.SMALL < LARGEST_WHOLE
+
+
+def test_logs_whose_names_begin_with_a_dot_are_read_from_folders_and_zips(tmp_path: Path) -> None:
+    """aider and DeepEval write such; what else begins with a dot is none."""
+    folder, about = (
+        tmp_path / "runs",
+        {"model": "gpt", "tests_outcomes": [True], "cost": 0.1, "duration": 1.0},
+    )
+    for test in ("bowling", "poker"):
+        place = folder / "go" / "exercises" / "practice" / test
+        place.mkdir(parents=True)
+        (place / ".aider.results.json").write_text(json.dumps({"testcase": test, **about}))
+        (place / ".hidden.csv").write_text("item,model,score\nq,m,1\n")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "a.csv").write_text("item,model,score\nq,m,1\n")
+    with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
+        for file in folder.rglob("*"):
+            archive.write(file, file.relative_to(folder))
+    for path in (folder, tmp_path / "runs.zip"):
+        found = ps.read_runs(path, family="item", score="pass_1")
+        assert sorted(found.frame["item"]) == ["go/bowling", "go/poker"]
+        assert len(found.ledger) == 2

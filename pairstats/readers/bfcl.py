@@ -18,7 +18,7 @@ from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.drafts import as_text
 from pairstats.readers.each import UNFORESEEN, id_of, made
-from pairstats.readers.jsonlines import first_objects, objects, whole
+from pairstats.readers.jsonlines import dig, first_objects, objects, whole
 from pairstats.readers.outline import outline
 from pairstats.readers.rowlog import present
 from pairstats.readers.states import broken, words
@@ -100,7 +100,8 @@ def _readable_item(line: Json | LeftOut) -> str | None:
 
 
 def _state(line: Json, failure: Json | None) -> tuple[str, str | None]:
-    kind = str((failure or {}).get("error_type") or "")
+    # Of several turns the type stands within the error.
+    kind = str((failure or {}).get("error_type") or dig(failure, "error", "error_type") or "")
     ended = next((state for word, state in words("bfcl", "part of error_type").items() if word in kind), None)
     if str(line.get("result")).startswith("Error during inference"):
         return broken("bfcl", str(line["result"]), "result")
@@ -126,13 +127,15 @@ def _model(file: RunFile) -> str | None:
 
 
 def _score_file(file: RunFile) -> Path | None:
-    """Score file beside a result file, or at its place below ``score``."""
-    name = file.path.name.replace("_result.json", "_score.json")
-    parts = file.path.parts
-    places = [file.path.with_name(name)]
+    """Score file beside a result file, or at its place below ``score``; in 2024 it had a shorter name."""
+    match, parts = NAME.match(file.path.name), file.path.parts
+    folders = [file.path.parent]
     if "result" in parts:
         place = len(parts) - 1 - parts[::-1].index("result")
-        places.append(Path(*parts[:place], "score", *parts[place + 1 : -1], name))
+        folders.append(Path(*parts[:place], "score", *parts[place + 1 : -1]))
+    names = [file.path.name.replace("_result.json", "_score.json")]
+    names += [f"{match['category']}_score.json"] if match and match["version"] is None else []
+    places = [folder / name for name in names for folder in folders]
     return next((path for path in places if path != file.path and path.is_file()), None)
 
 
@@ -150,8 +153,8 @@ def _failures(file: RunFile) -> dict[str, Json] | None:
     lines = [line for _, line in objects(RunFile(path, path.name)) if isinstance(line, dict)]
     results = [line for _, line in objects(file, keep_going=True)]
     items = {item for line in results if (item := _readable_item(line)) is not None}
-    from_one = not any(isinstance(line, dict) and "id" in line for line in results)
-    failed = {_failed_id(line, from_one): line for line in lines[1:]}
+    first = _first_number(lines[1:], [line for line in results if isinstance(line, dict)])
+    failed = {_failed_id(line, first): line for line in lines[1:]}
     totals = lines[0] if lines else {}
     expected = (len(results), len(results) - len(failed))
     found = (totals.get("total_count"), totals.get("correct_count"))
@@ -167,7 +170,24 @@ def _failures(file: RunFile) -> dict[str, Json] | None:
     return failed
 
 
-def _failed_id(line: Json, from_one: bool) -> str:
-    """Id of the result that failed: a number counts from 1 where results have an ``idx`` from 0."""
+def _first_number(failures: list[Json], results: list[Json]) -> int:
+    """Number from which a score file counts what its result file counts from 0: of old ones 1.
+
+    What failed is quoted, which settles it; without a quotation, nothing but a 0 says that it counts from 0.
+    """
+    told = {item: str(line.get("result")) for line in results if (item := _readable_item(line)) is not None}
+    numbered = [line for line in failures if type(line.get("id")) is int]
+
+    def quoted(first: int) -> int:
+        return sum(told.get(str(f["id"] - first)) == str(f["model_result_raw"]) for f in numbered
+                   if "model_result_raw" in f)  # fmt: skip
+
+    if quoted(0) != quoted(1):
+        return int(quoted(1) > quoted(0))
+    return int(all(line["id"] > 0 for line in numbered))
+
+
+def _failed_id(line: Json, first: int) -> str:
+    """Id of the result that failed."""
     number = line.get("id")
-    return str(number - 1 if isinstance(number, int) and from_one else number)
+    return str(number - first if isinstance(number, int) else number)

@@ -19,6 +19,7 @@ from pairstats.errors import PairstatsError, ReadError, listed
 from pairstats.readers import store
 from pairstats.readers.base import Declined, Reader, Recognized, RunFile
 from pairstats.readers.each import UNFORESEEN
+from pairstats.readers.promised import is_hidden
 from pairstats.readers.remote import fetched, is_address
 from pairstats.readers.sheets import form_of
 from pairstats.readers.unpacked import files_in
@@ -193,9 +194,9 @@ def _walk(folder: Path) -> list[Path]:
     """Everything under a folder that is no folder itself; links to folders too, since they are not followed."""
     found = []
     for parent, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
         links = [name for name in folders if Path(parent, name).is_symlink()]
-        found += [Path(parent, name) for name in (*names, *links) if not name.startswith(".")]
+        found += [Path(parent, name) for name in (*names, *links) if not is_hidden(name)]
     return sorted(found, key=lambda file: file.parts)
 
 

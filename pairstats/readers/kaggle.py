@@ -263,7 +263,12 @@ def _made(source: str, run: Json, times: int, item: str | None, run_file: str) -
     }
     raw |= {name: value for name, value in extras.items() if value}
     fields = present({"item": item, **fields_of(run)})
-    return Record(source, fields, scores_of(run), raw, identity_of(run))
+    scores = scores_of(run)
+    if (
+        state_of(run) == "ERRORED" and fields["status"] != "error"
+    ):  # refused: its result is no judgment either
+        scores = dict.fromkeys(scores)
+    return Record(source, fields, scores, raw, identity_of(run))
 
 
 def _beside(file: RunFile) -> Beside:

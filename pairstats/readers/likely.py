@@ -17,6 +17,8 @@ ALSO_CALLED: Mapping[str, frozenset[str]] = {
 }
 """Other words for a column, in the names that benchmarks give their fields."""
 
+_OF_A_JUDGE = frozenset(("evaluation", "evaluator", "grader", "judge", "judging", "scorer"))
+"""Words by which a name is that of another model than the one under test."""
 _OF_A_REPLY = frozenset((
     "answer", "answers", "completion", "completions", "correct", "cost", "generation", "latency", "output",
     "outputs", "pred", "prediction", "predictions", "reply", "response", "responses", "score", "text", "tokens",
@@ -47,7 +49,7 @@ def ready_line(column: str, names: Iterable[str]) -> str:
     --------
     >>> ready_line("family", ["id", "metadata.group", "metadata.family_id"])
     ' By its name family="metadata.family_id" is likely.'
-    >>> ready_line("family", ["id", "target"]), ready_line("model", ["model_outputs"])
+    >>> ready_line("family", ["id", "target"]), ready_line("model", ["model_outputs", "judge_model"])
     ('', '')
     """
     ranked = [(rank, name) for name in names if (rank := _rank(column, name)) is not None]
@@ -63,7 +65,8 @@ def _rank(column: str, name: str) -> int | None:
         return 0
     if words[:1] == [column] and words[1:] in (["id"], ["name"], ["key"]):
         return 1
-    if column not in _OF_A_REPLY and not _OF_A_REPLY.isdisjoint(words):
+    foreign = _OF_A_JUDGE if column in _OF_A_REPLY else _OF_A_JUDGE | _OF_A_REPLY
+    if not foreign.isdisjoint(words):
         return None
     if column in words:
         return 2

@@ -13,11 +13,24 @@ from pairstats.readers.base import HEAD_BYTES, RunFile
 from pairstats.readers.jsonlines import LONGEST_PROBED, parse
 from pairstats.readers.zipped import is_zip
 
+HIDDEN_LOGS = (".aider.results.json", ".deepeval", ".latest_test_run.json")
+"""Logs, and a folder of logs, whose names begin with a dot."""
 _SHOWN_BYTES = 8
 _PACKED = re.compile(r"\.(eval|parquet|arrows?|feather|jsonl|ndjson|json|csv|tsv|xlsx)\.(gz|zst)$")
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
 _PARQUET = (b"PAR1", b"PARE")  # the second where the footer is encrypted
 _UTF_8 = codecs.getincrementaldecoder("utf-8")  # which takes a last character that is cut
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a name of a file or folder begins with a dot and is not that of a log.
+
+    Examples
+    --------
+    >>> is_hidden(".git"), is_hidden(".aider.results.json.gz"), is_hidden("a.csv")
+    (True, False, False)
+    """
+    return name.startswith(".") and re.sub(r"\.(gz|zst)$", "", name) not in HIDDEN_LOGS
 
 
 def check_promise(file: RunFile) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pairstats.errors import ReadError
 from pairstats.readers import store
+from pairstats.readers.promised import is_hidden
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::|://)")
 _WEB = ("http", "https")
@@ -130,7 +131,7 @@ def _within(system: Any, path: str) -> Iterator[str]:
         return
     below = path.rstrip("/") + "/" if path else ""
     for name in system.find(path):
-        if not any(part.startswith(".") for part in name.removeprefix(below).split("/")):
+        if not any(is_hidden(part) for part in name.removeprefix(below).split("/")):
             yield name
 
 

@@ -80,17 +80,19 @@ def _of_leaderboards(file: RunFile, whole: dict[str, Any], options: ReadOptions)
     for board in whole["leaderboards"]:
         for number, result in enumerate(board["results"]):
             where = f"{file.shown}:{board['name']}.results[{number}]"
-            make = partial(_of_result, result, board["name"])
+            make = partial(_of_result, where, result, board["name"])
             rows = made(where, "a result of a leaderboard", options.keep_going, make)
             yield from [rows] if isinstance(rows, LeftOut) else rows
 
 
-def _of_result(result: Any, board: str) -> list[Row]:
+def _of_result(where: str, result: Any, board: str) -> list[Row] | LeftOut:
     expect(result, "result", {"per_instance_details": dict, "name": str})
     place = {"model": result["name"], "study": board}
+    if not result.get("per_instance_details"):
+        return LeftOut(where, "a total without its instances")
     return [
         {**(details if isinstance(details, dict) else {"resolved": [details]}), "instance_id": name, **place}
-        for name, details in (result.get("per_instance_details") or {}).items()
+        for name, details in result["per_instance_details"].items()
     ]
 
 

@@ -11,6 +11,7 @@ from pairstats.errors import ReadError
 from pairstats.readers import store
 from pairstats.readers.base import CHUNK, DAMAGED, MOST_UNPACKED, RunFile, state_of
 from pairstats.readers.excel import is_workbook
+from pairstats.readers.promised import is_hidden
 from pairstats.readers.zipped import Archive, Member, check_ratio, is_zip
 
 MOST_MEMBERS = 100_000
@@ -117,6 +118,6 @@ def _wanted(members: Iterable[Member]) -> Iterator[Member]:
     """Yield files without folders, and without what begins with a dot, as in folders on disk."""
     for member in members:
         parts = [part for part in re.split(r"[/\\]", member.name) if part not in ("", ".")]
-        hidden = any(part.startswith(".") and part != ".." for part in parts) or parts[:1] == ["__MACOSX"]
+        hidden = any(is_hidden(part) and part != ".." for part in parts) or parts[:1] == ["__MACOSX"]
         if not member.name.endswith("/") and not hidden:
             yield member
