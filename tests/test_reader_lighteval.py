@@ -175,3 +175,8 @@ def test_samples_hold_the_published_accuracy(model: str, right: int) -> None:
     frame = ps.read_runs(SAMPLES / f"details/openai/gsm8k-{model}", family="item").frame
     assert (len(frame), frame["score"].sum()) == (100, right)
     assert set(frame["model"]) == {f"openai/gsm8k-{model}"}
+
+
+def test_several_replies_that_are_all_blank_are_empty(tmp_path: Path) -> None:
+    records, _ = read(READER, parquet(tmp_path, [structs(" ", ""), structs("", "18")]))
+    assert column(records, "status") == ["empty", "answered"]

@@ -59,6 +59,7 @@ STATUSES = [
     (batch("q", completion([{"type": "text", "text": "A"}])), "answered", None),  # type: ignore[arg-type]
     (batch("q", {"error": {"code": "rate_limit_exceeded"}}, 429), "error", "rate_limit"),
     (batch("q", {"error": {"code": None}}, 500), "error", "server_error"),
+    (batch("q", None, 503), "error", "overloaded"),
     (batch("q", {"error": {}}, 529), "error", "overloaded"),
     (batch("q", None, 400, {"error": {"message": "maximum context length"}}), "error", "invalid_request"),
     (batch("q", None, 400, "Request must not be sent in stream mode"), "error", "invalid_request"),

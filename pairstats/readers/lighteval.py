@@ -114,7 +114,8 @@ def _records(
         yield Record(source, fields, answer.scores, row, identity, place, note=note)
     elif len(answer.replies) > 1 and not options.rescored:
         # The metric is of all replies together (majority, pass@k), so it can't be given to any one of them.
-        fields = {**common, "status": ANSWERED, "replies": len(answer.replies)}
+        status = ANSWERED if any(map(str.strip, answer.replies)) else "empty"
+        fields = {**common, "status": status, "replies": len(answer.replies)}
         yield Record(source, present(fields), answer.scores, row, identity, place)
     else:
         for repeat, text in enumerate(answer.replies or [""]):

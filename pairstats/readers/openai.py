@@ -19,7 +19,7 @@ from typing import Any
 from pairstats.errors import ReadError, listed
 from pairstats.readers.base import Declined, LeftOut, ReadOptions, Recognized, Record, RunFile, digest
 from pairstats.readers.each import each_made, expect, made
-from pairstats.readers.jsonlines import LONGEST_PROBED, dig, first_objects, objects, real, says_texts
+from pairstats.readers.jsonlines import LONGEST_PROBED, dig, first_objects, objects, real, says_texts, whole
 from pairstats.readers.mapping import Path
 from pairstats.readers.openai_attempts import ITEM_FIELDS, Attempt, attempt_of, name_of_call, records_of
 from pairstats.readers.openai_reply import (
@@ -151,7 +151,8 @@ def _kind(line: dict[str, Any]) -> str:
         return kind if has_reply(line) else ""
     response, named = line["response"], any(name in line for name in ITEM_FIELDS)
     if isinstance(response, dict) and "status_code" in response:
-        return "batch output" if isinstance(response.get("body"), dict) or line.get("error") else ""
+        failed = line.get("error") or (whole(response["status_code"]) or 0) >= 400
+        return "batch output" if isinstance(response.get("body"), dict) or failed else ""
     if isinstance(response, dict) and has_reply(response):
         return "run_batch, flat" if str(line.get("id", "")).startswith("vllm-") else "client log"
     return "failures" if response is None and line.get("error") and named else ""
