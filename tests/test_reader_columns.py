@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import SHARED, needs_shared
@@ -27,7 +28,9 @@ from test_readers_speed import (
 
 import pairstats as ps
 from pairstats.errors import PairstatsError
-from pairstats.readers import blocks
+from pairstats.readers import blocks, json_width
+from pairstats.readers.columns import UnusualError
+from pairstats.readers.json_width import check_width
 
 IDS = ("q0-a", "q1-a", "q2-a", "000", "001", "002", "q0", "q1", "q2", "q3", "0", "1", "2", "no 0", "no 1")
 CELLS = (
@@ -159,6 +162,17 @@ def test_an_item_that_the_table_does_not_know_is_named(
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 200)
     with pytest.raises(ps.PairingError, match=r"has none for 1: item 'q77' \(a\.jsonl:10\)"):
         ps.read_runs(path, items=ITEMS, family="topic", gold="key")
+
+
+@pytest.mark.parametrize("cell", [np.int64(7), np.bool_(True), np.float32(0.5), np.str_("x")])
+def test_cells_of_numpy_beside_columns(cell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by hand: Arrow took NumPy's numbers for numbers, which are text where records are read."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(as_lines(lines(9)))
+    words = {"items": [row | {"n": cell} for row in ITEMS], "family": "topic", "extra": {"n": "items.n"}}
+    found = outcome(path, **words)
+    assert isinstance(found, ps.Records)
+    assert_same(found, read_by_records(monkeypatch, path, **words))
 
 
 def test_blocks_that_find_their_items_in_different_columns(
@@ -367,6 +381,17 @@ def test_odd_names_and_values_mean_by_columns_what_they_mean_by_records(
         assert_same(outcome(path, **words), by_records)
 
 
+def test_a_path_to_a_whole_object_is_no_path_to_a_key_without_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"item": f"q{n}", "model": "m", "score": 1, "meta": {"": f"x{n}"}} for n in range(3)]
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    found = outcome(tmp_path / "a.jsonl", family="meta.")
+    assert_same(found, read_by_records(monkeypatch, tmp_path / "a.jsonl", family="meta."))
+    assert isinstance(found, ps.Records)
+    assert found.frame["family"][0] == '{"": "x0"}'
+
+
 OPTIONS = json.dumps({"A": "red", "B": "blue"})
 
 
@@ -400,3 +425,70 @@ def test_options_are_used_where_they_are_mapped(
     assert records.frame["answer"].tolist() == wanted
     assert records.frame["score"].tolist() == [1.0, 0.0]
     assert ("options" in records.frame) == (not mapped)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failed_call_gives_no_reply_to_read(
+    workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by the search: an answer beside an error passed for a reply, so that all others passed for empty."""
+    rows: list[dict[str, Any]] = [
+        {"item": "q1", "model": "m", "answer": "A", "status": "error"},
+        {"item": "q2", "model": "m", "answer": None, "status": "answered"},
+    ]
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    words = {"family": "item", "set": {"gold": "A"}, "answers": ps.AnswerFormat("choice", field=None)}
+    found = outcome(tmp_path / "a.jsonl", **words, workers=workers)
+    assert "none of 1 records holds one, the first of them a.jsonl:2" in str(found)
+    assert_same(found, read_by_records(monkeypatch, tmp_path / "a.jsonl", **words))
+
+
+def test_calls_that_all_failed_need_no_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"item": f"q{n}", "model": "m", "gold": "A", "answer": "A" if n > 5 else None,
+             "status": "answered" if n > 5 else "error"} for n in range(9)]  # fmt: skip
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 200)
+    words = {"family": "item", "answers": ps.AnswerFormat("choice", field=None)}
+    notes = taken(monkeypatch)
+    found = outcome(tmp_path / "a.jsonl", **words)
+    assert notes == [True]
+    assert_same(found, read_by_records(monkeypatch, tmp_path / "a.jsonl", **words))
+
+
+# --- keys of their own
+
+
+def with_keys(number: int, key: str) -> dict[str, Any]:
+    return {"item": f"q{number}", "model": "m", "score": 1, "found": {key: 0.5}}
+
+
+@pytest.mark.parametrize("first", [0, 3000])
+def test_keys_of_every_line_are_no_columns(first: int) -> None:
+    """A map by document has other keys in each line, and Arrow a cell for every key in every line."""
+    rows = [with_keys(n, f"d{n}" if n >= first else "d") for n in range(9000)]
+    with pytest.raises(UnusualError, match="very many keys"):
+        check_width(as_lines(rows))
+
+
+@pytest.mark.parametrize("kinds", [1, 50, 1000])
+def test_keys_that_lines_share_are_columns(kinds: int) -> None:
+    check_width(as_lines([with_keys(n, f"d{n % kinds}") for n in range(9000)]))
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"\n" * 100, b"{}\n" * 100, b"no json\n" * 100, b"[" * 5000 + b"\n" * 100]
+)
+def test_the_width_of_what_is_no_table_is_not_told(text: bytes) -> None:
+    check_width(text)
+
+
+def test_a_log_with_keys_of_every_line_is_read_by_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(as_lines([with_keys(n, f"d{n}") for n in range(500)]))
+    monkeypatch.setattr(json_width, "MOST_CELLS", 100_000)
+    notes = taken(monkeypatch)
+    found = outcome(tmp_path / "a.jsonl", family="item")
+    assert notes == [False]
+    assert isinstance(found, ps.Records)
+    assert len(found) == 500

@@ -27,6 +27,7 @@ from pairstats.readers.base import LONGEST_LINE, RunFile
 from pairstats.readers.columns import Block, UnusualError, plain_types
 from pairstats.readers.documents import open_document
 from pairstats.readers.json_columns import Lines, on_one_line, read_lines, rows_of
+from pairstats.readers.json_width import check_width
 from pairstats.readers.sheets import DELIMITERS, csv_header
 from pairstats.threads import ahead, cores
 
@@ -126,12 +127,17 @@ def _line_blocks(shown: str, chunks: Iterator[bytes], number: int) -> Iterator[B
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while (text := next(chunks, b"")) or waiting:
             if text:
-                waiting.append(pool.submit(read_lines, text, as_text))
+                waiting.append(pool.submit(_read_lines, text, as_text))
             if not text or len(waiting) > AT_ONCE:
                 lines = waiting.popleft().result()
                 as_text |= lines.as_text
                 yield _json_block(shown, lines, number)
                 number += lines.newlines
+
+
+def _read_lines(text: bytes, as_text: frozenset[str]) -> Lines:
+    check_width(text)
+    return read_lines(text, as_text)
 
 
 def _json_block(shown: str, lines: Lines, first: int) -> Block:

@@ -320,7 +320,9 @@ class FlatBlock:
         return further
 
     def _rescore(self, answers: Format) -> None:
-        if all(self.fields[name].null_count == len(self.block) for name in REPLY if name in self.fields):
+        ran = pc.invert(pc.is_in(self.fields["status"], value_set=pa.array(schema.MISSING)))
+        replies = [self.fields[name].filter(ran) for name in REPLY if name in self.fields]
+        if pc.any(ran).as_py() and all(column.null_count == len(column) for column in replies):
             raise UnusualError("no reply in a block")
         path, options = self.reading.columns.get("options"), None
         if path is not None:

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from pairstats import schema
-from pairstats.errors import ReadError, counted
+from pairstats.errors import PairingError, ReadError, counted
 from pairstats.readers import confidence, pairing, places, replies, scoring
 from pairstats.readers.assemble import to_part
 from pairstats.readers.base import HEAD_BYTES, LeftOut, Reader, Recognized, RunFile
@@ -285,8 +285,10 @@ def _part(drafts: list[Draft], reading: Reading, tally: Tally, piece: Piece) -> 
         drafts, reading.score, tallies, reading.answers is not None, reading.options.keep_going
     )
     if reading.answers is not None:
-        if not any(draft.fields.get(name) is not None for draft in drafts for name in replies.REPLY):
-            raise UnusualError("no reply, which only all records together tell")
+        try:
+            replies.check_replies(drafts)
+        except PairingError as error:  # of which only all records together can be told
+            raise UnusualError(str(error)) from error
         replies.rescore(drafts, reading.answers, reading.score is not None, "options" in reading.columns)
     if reading.options.keep_going and _some_outside(drafts, reading.score_range):
         raise UnusualError("scores to leave out")
