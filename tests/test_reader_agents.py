@@ -166,6 +166,26 @@ def test_tau2_simulations(tmp_path: Path) -> None:
     assert [record.scores["reward"] for record in records] == [1.0, 0.0, None]
 
 
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("unexpected_error", ("error", "unexpected_error")), ("infrastructure_error", ("error", "server_error")),
+        ("context_window_exceeded", ("truncated", "context")), ("timeout", ("truncated", "time_limit")),
+    ],
+)  # fmt: skip
+def test_how_a_simulation_ended(word: str, state: tuple[str, str], tmp_path: Path) -> None:
+    simulation = {
+        "id": "a",
+        "task_id": "7",
+        "trial": 0,
+        "reward_info": {"reward": 0.0},
+        "termination_reason": word,
+    }
+    whole = {"info": {"agent_info": {"llm": "m"}}, "tasks": [], "simulations": [simulation]}
+    [record], _ = read(tau_bench.READER, written(tmp_path, "a.json", json.dumps(whole)))
+    assert (record.fields["status"], record.fields["reason"]) == state
+
+
 @needs_shared
 def test_tau_bench_sample_equals_the_extract() -> None:
     """Truth: the rewards of all 200 trials, extracted from the same file; README's pass^1 is .420."""

@@ -180,3 +180,12 @@ def test_failures_of_several_turns_have_their_type_in_the_error(tmp_path: Path) 
     frame = ps.read_runs(file.path.parents[2], family="item").frame
     assert frame["status"].tolist() == ["error", "truncated", "answered"]
     assert frame["score"].isna().tolist() == [True, False, False]
+
+
+def test_a_call_that_should_not_have_been_made_is_a_wrong_answer(tmp_path: Path) -> None:
+    """What failed in the irrelevance categories could be decoded: that is the failure."""
+    failures = [{"id": "simple_0", "error_type": "irrelevance_error:decoder_success"},
+                {"id": "simple_1", "error_type": "ast_decoder:decoder_wrong_output_format"}]  # fmt: skip
+    records, _ = read(bfcl.READER, bfcl_files(tmp_path, [result(0), result(1)], [totals(0, 2), *failures]))
+    assert column(records, "status") == ["answered", "unparsed"]
+    assert [record.scores["correct"] for record in records] == [0.0, 0.0]

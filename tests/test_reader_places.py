@@ -413,3 +413,17 @@ def test_logs_whose_names_begin_with_a_dot_are_read_from_folders_and_zips(tmp_pa
         found = ps.read_runs(path, family="item", score="pass_1")
         assert sorted(found.frame["item"]) == ["go/bowling", "go/poker"]
         assert len(found.ledger) == 2
+
+
+def test_an_exercise_of_aider_that_failed_is_an_error_of_its_run(tmp_path: Path) -> None:
+    passed = {"testcase": "a", "model": "gpt", "tests_outcomes": [True], "cost": 0.1, "duration": 1.0}
+    for name, content in (("a", passed), ("b", {"exception": "litellm.RateLimitError: 429"})):
+        place = tmp_path / "run" / "go" / "exercises" / "practice" / name
+        place.mkdir(parents=True)
+        (place / ".aider.results.json").write_text(json.dumps(content))
+    frame = ps.read_runs(tmp_path, family="item", score="pass_1").frame
+    assert frame[["item", "model", "status"]].values.tolist() == [
+        ["go/a", "gpt", "answered"], ["go/b", "gpt", "error"],
+    ]  # fmt: skip
+    assert frame["reason"].tolist()[1] == "rate_limit"
+    assert frame["score"].isna().tolist() == [False, True]

@@ -46,7 +46,7 @@ _TABLE: Mapping[tuple[str, str], Mapping[str, str]] = {
     },
     ("bfcl", "part of error_type"): {
         "inference_error": "error inference_error", "force_terminated": "truncated force_terminated",
-        "decoder": "unparsed decoder",
+        "decoder_failed": "unparsed decoder", "wrong_output_format": "unparsed decoder",
     },
     ("bfcl", "result"): {"Error during inference": "error ~inference_error"},
     ("every_eval_ever", ERROR): {OTHER: "error ~sample_error"},
@@ -98,7 +98,8 @@ _TABLE: Mapping[tuple[str, str], Mapping[str, str]] = {
     },
     ("tau_bench", "termination_reason"): {
         "max_steps": "truncated max_steps", "agent_error": "error agent_error", "user_error": "error user_error",
-        "infrastructure_error": "error server_error",
+        "infrastructure_error": "error server_error", "unexpected_error": "error unexpected_error",
+        "context_window_exceeded": "truncated context", "timeout": "truncated time_limit",
     },
 }  # fmt: skip
 """By platform and field: what the platform writes, and status and reason for it."""
