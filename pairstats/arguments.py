@@ -11,6 +11,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import date
 from numbers import Integral, Real
 from os import PathLike
@@ -21,12 +22,13 @@ import numpy as np
 from pairstats.errors import PairstatsError
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _COUNTS = (
     "n_resamples", "n_simulations", "n_categories", "n_pairs", "copies", "families", "repeats", "wrong_answers",
     "k", "bins", "workers",
 )  # fmt: skip
-_LEAST = {**dict.fromkeys(_COUNTS, 1), "rng": 0}
+_LEAST = {**dict.fromkeys(_COUNTS, 1), "rng": 0, "seed": 0}
 """Least whole number that an argument of this name may be."""
 _WITHIN = {"confidence_level": 0.95, "alpha": 0.05, "power": 0.8}
 """Numbers strictly between 0 and 1, by name, and what one writes, for instance."""
@@ -85,6 +87,42 @@ def checked(function: F) -> F:
         return function(*args, **words)
 
     return cast("F", held)
+
+
+def checked_value(kind: type[T]) -> type[T]:
+    """Make a dataclass refuse fields that are not what its annotations say; one text stands for a row of texts.
+
+    Where numbers must lie is for the value itself to say, but for a seed.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @checked_value
+    ... @dataclass
+    ... class Named:
+    ...     names: tuple[str, ...] = ()
+    >>> Named("a"), Named(["a", "b"])
+    (Named(names='a'), Named(names=['a', 'b']))
+    >>> Named(3)
+    Traceback (most recent call last):
+        ...
+    pairstats.errors.PairstatsError: `names` must be a text or a list of texts, but got 3.
+    """
+    make: Callable[..., None] = kind.__init__
+    signature = inspect.signature(make)
+    hints = functools.cache(lambda: get_type_hints(kind))
+
+    @functools.wraps(make)
+    def made(self: Any, *args: Any, **words: Any) -> None:
+        with suppress(TypeError):  # too few, too many: Python says so with the name of the class
+            for name, value in signature.bind(self, *args, **words).arguments.items():
+                hint = hints().get(name, Any)
+                wanted = Sequence[str] | str if hint == tuple[str, ...] else hint
+                check(name, value, wanted, ranged=name == "seed")
+        make(self, *args, **words)
+
+    kind.__init__ = made  # type: ignore[method-assign]
+    return kind
 
 
 def _plain_row(value: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pairstats.arguments import check
 from pairstats.contrasts import Comparison
-from pairstats.errors import PairstatsError, SchemaError
+from pairstats.errors import PairstatsError, SchemaError, listed
 from pairstats.estimands import Estimand
 from pairstats.panel import APART, Panel
 from pairstats.schema import ANSWERED, NO_ANSWER, is_score
@@ -26,7 +26,13 @@ def check_estimand(panel: Panel, estimand: Any) -> None:
     odd = [column for column in estimand.columns if not isinstance(column, str)]
     if odd:
         raise PairstatsError(f"An estimand names columns, but {estimand.name!r} names {odd[0]!r}.")
-    panel.require(*estimand.columns)
+    panel.require(*estimand.columns, *getattr(estimand, "within", ()))
+    variants = getattr(estimand, "variants", ())
+    if variants and not set(variants) & set(panel.levels("variant")):
+        raise PairstatsError(
+            f"{estimand.name!r} compares the variants {listed(variants)}, but the records have "
+            f"{listed(panel.levels('variant'), 12)}. Map variant= in read_runs, or name others."
+        )
     types = panel.frame.collect_schema()
     for column in getattr(estimand, "numbers", ()):
         if not (types[column].is_numeric() or types[column] == nw.Boolean):

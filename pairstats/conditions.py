@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals as nw
 
+from pairstats.arguments import shown
 from pairstats.errors import PairstatsError, one_of
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -71,6 +72,10 @@ class Condition:
         """
         if isinstance(text, Condition):
             return text
+        if not isinstance(text, str):
+            raise PairstatsError(
+                f"A condition must be a text such as 'score < 1', or a Condition, but got {shown(text)}."
+            )
         return cls(tuple(_comparison(part, text) for part in re.split(r"\s+and\s+", text)))
 
     @property

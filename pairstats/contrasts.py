@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pairstats.arguments import checked_value
 from pairstats.errors import PairstatsError, listed
 
 Levels = tuple[str, ...]
@@ -41,6 +42,7 @@ class Comparison(Protocol):
         ...
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Pairwise:
     """Every level against every other.
@@ -76,6 +78,7 @@ class Pairwise:
         return [_pair(first, second) for first, second in itertools.combinations(there, 2)]
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Versus:
     """Levels against a reference level.
@@ -113,6 +116,7 @@ class Versus:
         return [_pair(name, self.reference) for name in others]
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Interaction:
     """Difference of two differences: whether an effect differs between two levels of another factor.
@@ -160,6 +164,7 @@ class Interaction:
         return found
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Trend:
     r"""Least-squares slope over the doses of a factor: change for one unit of dose.
@@ -191,7 +196,7 @@ class Trend:
     def combinations(self, levels: Mapping[str, Sequence[str]]) -> list[Combination]:
         """The slope, as one combination."""
         _require(self.factor, tuple(self.doses), levels[self.factor])
-        mean = sum(self.doses.values()) / len(self.doses)
+        mean = sum(self.doses.values()) / max(1, len(self.doses))
         spread = sum((dose - mean) ** 2 for dose in self.doses.values())
         if len(self.doses) < 2 or spread == 0:
             raise PairstatsError(f"A trend needs at least two different doses, but got {dict(self.doses)}.")

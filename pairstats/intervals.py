@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from pairstats.arguments import checked_value
 from pairstats.errors import PairstatsError, one_of
 from pairstats.numeric.checks import tails
 from pairstats.numeric.draws import derived_seed
@@ -87,6 +88,7 @@ def near_one_value(totals: Totals) -> tuple[str, ...]:
     )
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class FamilyInterval:
     """Quantiles of a Dirichlet-weighted mean of family scores with a pseudo-family added: the default.
@@ -173,6 +175,7 @@ class FamilyInterval:
         return Limits(limits[0], limits[1], f"{self.name} (Monte Carlo)", max(errors), seed)
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
     """Family bootstrap: exact law, or Monte Carlo when `n_resamples` is given.
@@ -245,6 +248,7 @@ class Bootstrap:
         return Limits(found.low, found.high, found.method, notes=(f"{note}: not an interval to quote",))
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class CR2:
     """Cluster-robust t interval with Satterthwaite degrees of freedom.

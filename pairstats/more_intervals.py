@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from pairstats.arguments import checked_value
 from pairstats.errors import PairstatsError, one_of
 from pairstats.intervals import Limits, Totals, near_one_value
 from pairstats.numeric.betting import betting_interval
@@ -25,6 +26,7 @@ PROPORTIONS = {
 }  # fmt: skip
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Betting:
     """Hedged betting interval over families: its coverage is a theorem.
@@ -59,6 +61,7 @@ class Betting:
         return Limits(found.low, found.high, self.name, seed=found.seed)
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class WildCluster:
     """Wild cluster bootstrap interval, null imposed, by Rademacher signs.
@@ -96,6 +99,7 @@ class WildCluster:
         return Limits(found.low, found.high, found.method, seed=found.seed, notes=near_one_value(totals))
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class ClusterRobust:
     """Cluster-robust t interval of another kind than the default CR2, with Satterthwaite degrees of freedom.
@@ -132,6 +136,7 @@ class ClusterRobust:
         return Limits(found.low, found.high, self.name, notes=near_one_value(totals))
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class KornGraubard:
     """Clopper-Pearson interval at an effective number of items, as survey practice has it.
@@ -159,6 +164,7 @@ class KornGraubard:
         return Limits(found.low, found.high, self.name, notes=(f"{found.n_effective:.1f} effective items",))
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Proportion:
     """Interval for a count of independent 0/1 families: Clopper-Pearson, Blaker, mid-P, Wilson and others.

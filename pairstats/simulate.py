@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
-from pairstats.arguments import checked
+from pairstats.arguments import checked, checked_value
 from pairstats.errors import PairstatsError, listed
 from pairstats.invariants import validate
 from pairstats.numeric.checks import as_count
@@ -28,6 +28,7 @@ GOLD = "A"
 MOST_CERTAIN = 1 - 1e-6
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class StatedConfidence:
     r"""How a simulated model states its confidence.

@@ -419,7 +419,7 @@ def test_provenance_says_what_made_the_numbers() -> None:
         (lambda p: ps.contrast(p, Mean(), "model"), r"such as Pairwise\('model'\), but got 'model'"),
         (lambda p: ps.contrast(p, Mean(), Pairwise), "`comparison` must be a value"),
         (lambda p: ps.estimate(copies("11"), Mean()), "must be a Panel, but got a DataFrame"),
-        (lambda p: ps.estimate(p, Mean(3)), "names 3"),
+        (lambda p: ps.estimate(p, Mean(3)), "`column` must be a text, but got 3"),
         (lambda p: ps.estimate(p, Mean("item")), "adds up 'item', which must hold numbers"),
         (lambda p: Panel(copies("11").head(0)), "at least one row"),
         (lambda p: Panel(copies("11"), cells=("model", "model")), "'model' is named twice"),

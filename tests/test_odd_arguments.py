@@ -340,6 +340,69 @@ FOREIGN: tuple[Any, ...] = (object(), ps.Panel, b"x", 1j)
 """What no argument may be."""
 
 
+VALUES: dict[type[Any], dict[str, Any]] = {
+    ps.Mean: {}, ps.Share: {"event": "score > 0"}, ps.Ratio: {"numerator": "score", "denominator": "confidence"},
+    ps.FlipRate: {}, ps.AllCorrect: {}, ps.Brier: {}, ps.Pairwise: {"factor": "model"},
+    ps.Versus: {"factor": "model", "reference": "a"}, ps.Trend: {"factor": "variant", "doses": {"a": 0, "b": 1}},
+    ps.Interaction: {
+        "effect": ps.Versus("variant", "a", "b"), "factor": "model", "level": "a", "reference": "bb"
+    },
+    ps.FamilyInterval: {}, ps.Bootstrap: {"n_resamples": 20}, ps.CR2: {}, ps.ClusterRobust: {}, ps.KornGraubard: {},
+    ps.Proportion: {}, ps.WildCluster: {"n_resamples": 99}, ps.Betting: {}, ps.AnswerFormat: {},
+    ps.StatedConfidence: {},
+}  # fmt: skip
+"""A call of every value that verbs take."""
+
+
+def used(value: Any) -> None:
+    """Ask for what a value is for."""
+    if isinstance(value, ps.AnswerFormat):
+        value.parse('{"answer": "B", "confidence": 3}')
+        value.parse("Answer: B")
+    elif isinstance(value, ps.StatedConfidence):
+        ps.simulate_records(rates={"a": 0.5, "b": 0.6}, families=3, rng=1, confidence=value)
+    elif hasattr(value, "combinations"):
+        ps.contrast(ALL, SCORE, value)
+    elif hasattr(value, "limits"):
+        ps.estimate(ONCE, SCORE, interval=value)
+    else:
+        ps.estimate(ALL, value)
+
+
+@pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
+def test_no_odd_field_of_a_value_is_an_error_from_deep_inside(kind: type[Any]) -> None:
+    used(kind(**VALUES[kind]))
+    wrong = []
+    for name in inspect.signature(kind).parameters:
+        for odd in ODD:
+            try:
+                used(kind(**VALUES[kind] | {name: odd}))
+            except PairstatsError:
+                continue
+            except Exception as error:
+                wrong.append(f"{name}={odd!r}: {type(error).__name__}: {error}")
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: ps.FlipRate(variants=5), "`variants` must be a text or a list of texts, but got 5"),
+        (lambda: ps.AllCorrect(size="4"), "`size` must be a whole number or None, but got '4'"),
+        (lambda: ps.Pairwise(["model"]), r"`factor` must be a text, but got \['model'\]"),
+        (lambda: ps.Share(5), "`event` must be a text or a Condition, but got 5"),
+        (lambda: ps.AnswerFormat(field=3), "`field` must be a text or None, but got 3"),
+        (lambda: ps.Betting(seed=-1), "`seed` must be a whole number of at least 0 or None, but got -1"),
+        (lambda: ps.estimate(ALL, ps.FlipRate(variants=["x"])), "'x', but the records have 'a', 'b', 'base'"),
+        (lambda: ps.estimate(ALL, ps.FlipRate(within="itm")), "no column 'itm'"),
+        (lambda: ALL.filter(5), "`condition` must be"),
+    ],
+)
+def test_an_odd_field_of_a_value_is_named(make: Callable[[], Any], match: str) -> None:
+    with pytest.raises(PairstatsError, match=match):
+        make()
+
+
 def function(name: str) -> Callable[..., Any]:
     owner, _, method = name.rpartition(".")
     if owner == "Panel":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -57,6 +58,34 @@ def test_sample_sizes_as_in_r(vector):
     assert mcnemar_power(mid_p.n - 1, i["p10"], i["p01"], alpha=i["alpha"], method="mid-p") < i["power"] or (
         mid_p.n == 1
     )
+
+
+@pytest.mark.parametrize(
+    ("shares", "power", "method"),
+    [
+        ((0.001, 0), 0.8, "mid-p"),
+        ((0.001, 0), 0.5, "exact"),
+        ((0.001, 0), 0.5, "chi2"),
+        ((0.12, 0.1), 0.8, "exact"),
+    ],
+)
+def test_sample_sizes_are_right_where_the_formula_is_far_from_the_truth(shares, power, method):
+    found = mcnemar_sample_size(*shares, power=power, method=method)
+    at = [mcnemar_power(found.first_reach - before, *shares, method=method) for before in (1, 0)]
+    assert at[0] < power <= at[1]
+    beyond = [mcnemar_power(found.n + more, *shares, method=method) for more in (0, 1, 7, 50, found.n // 2)]
+    assert min(beyond) >= power
+
+
+def test_a_large_exact_sample_size_takes_seconds():
+    begun = time.perf_counter()
+    found = mcnemar_sample_size(0.115, 0.1)  # 90 s where every number of pairs is worked out anew
+    assert time.perf_counter() - begun < 20
+    assert mcnemar_power(found.n - 1, 0.115, 0.1) < 0.8 <= mcnemar_power(found.n, 0.115, 0.1)
+    with pytest.raises(
+        PairstatsError, match=r"at most 100,000 pairs, but about 306,104.*Use method='connor'"
+    ):
+        mcnemar_sample_size(0.02, 0.019)
 
 
 @pytest.mark.parametrize("vector", reference("power", "clustered_sample_size"))

@@ -256,7 +256,7 @@ STOPS = [
     ("interval", "confidence_level = nan", "`confidence_level` must lie strictly between 0 and 1"),
     ("interval", 'method = "wald"', "`method` must be one of"),
     ("interval", 'method = "bca"\nn_resamples = 0', "`n_resamples` must be at least 1"),
-    ("interval", 'method = "bca"\nseed = -1', "`seed` must be at least 0"),
+    ("interval", 'method = "bca"\nseed = -1', "`seed` must be a whole number of at least 0"),
     ("calibration", "bins = 0", "`bins` must be a positive whole number or 'distinct'"),
     ("calibration", 'bins = "some"', "`bins` must be a positive whole number or 'distinct'"),
     ("multiplicity", 'contrasts = ["C1", "C1"]', "must name each contrast once"),

@@ -21,6 +21,7 @@ from pairstats.answers.canonical import (
     storable,
 )
 from pairstats.answers.markers import deciding_line, last_claim, without_boxes, without_lead
+from pairstats.arguments import checked_value
 from pairstats.errors import PairstatsError, one_of
 
 Kind = Literal["choice", "number", "text", "set", "instant", "json"]
@@ -63,6 +64,7 @@ class Parsed:
     status: Status
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
     r"""The declared form of the answers of a study; the same for every model.

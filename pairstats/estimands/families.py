@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import narwhals as nw
 
+from pairstats.arguments import checked_value
 from pairstats.errors import PairingError, PairstatsError, listed
 from pairstats.estimands.base import ONE, Rows, add_up, as_number, count, present
 from pairstats.schema import is_score
@@ -35,6 +36,7 @@ def lacking_variants(levels: Iterable[str], wanted: Sequence[str] = (), referenc
     return f"there are no two variants to compare, {only}: map variant= in read_runs"
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class FlipRate:
     r"""How often two presentations of one question get different answers.
@@ -191,6 +193,7 @@ class FlipRate:
             )
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class AllCorrect:
     r"""Share of families in which every decision is right.

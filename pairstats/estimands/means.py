@@ -8,12 +8,14 @@ from typing import ClassVar
 
 import narwhals as nw
 
+from pairstats.arguments import checked_value
 from pairstats.conditions import Condition
 from pairstats.errors import one_of
 from pairstats.estimands.base import Rows, as_number, means, present
 from pairstats.schema import is_score
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Mean:
     r"""Mean of a column: accuracy when the column is a 0/1 score.
@@ -78,6 +80,7 @@ class Mean:
         return means(rows, [*by, *unit], present([self.column]), nw.col(self.column), nw.lit(1.0))
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Brier:
     r"""Mean squared distance of the stated confidence from the score, :math:`\mathrm{mean}\,(f - y)^2`.
@@ -139,6 +142,7 @@ class Brier:
         return means(rows, [*by, *unit], present(self.columns), error * error, nw.lit(1.0))
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Share:
     r"""Share of decisions with an event, of all or of those that meet a condition.
@@ -196,6 +200,7 @@ class Share:
         return means(rows, [*by, *unit], present(self.columns), as_number(event & given), as_number(given))
 
 
+@checked_value
 @dataclass(frozen=True, slots=True)
 class Ratio:
     r"""Ratio of the totals of two columns, :math:`\sum_f s_f / \sum_f n_f`, both resampled together.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,18 +156,9 @@ def mcnemar_sample_size(
             f"Exact power is computed for at most {MOST_PAIRS:,} pairs, but about {formula:,.0f} are needed. "
             "Use method='connor', which is right at this size."
         )
-    # Far beyond the formula the saw teeth no longer reach down to the target.
-    most = math.ceil(1.3 * formula) + 60
-    reached = [mcnemar_power(n, p_first_only, p_second_only, alpha=level, method=method) >= target
-               for n in range(1, most + 1)] if most <= 1200 else None  # fmt: skip
-    start = 1
-    if reached is None:
-        start = max(1, math.floor(0.9 * formula) - 60)
-        reached = [mcnemar_power(n, p_first_only, p_second_only, alpha=level, method=method) >= target
-                   for n in range(start, most + 1)]  # fmt: skip
-    short = np.flatnonzero(~np.array(reached))
-    last = start + int(short[-1]) + 1 if short.size else start
-    return SampleSize(last, start + reached.index(True), math.nan, method)
+    share = float(p_first_only) / psi
+    first, last = _search(formula, lambda pairs: _powers(pairs, psi, share, level, method) >= target)
+    return SampleSize(last, first, math.nan, method)
 
 
 def minimal_detectable_difference(
@@ -278,6 +270,49 @@ def _critical_counts(most: int, alpha: float, method: str) -> NDArray[np.int64]:
         rejected = (count >= 0) & (_p_values(np.maximum(count, 0), k, method) <= alpha * (1 + 1e-12))
         found = np.where(rejected, np.maximum(found, count), found)
     return found
+
+
+def _search(formula: float, reaches: Callable[[range], NDArray[np.bool_]]) -> tuple[int, int]:
+    """Fewest pairs that reach the target, and those from which on all do, near what a formula gives.
+
+    Power is saw-toothed, but far beyond the last tooth that falls short none does. Where hardly any pairs
+    differ the formula is far from the truth, and the search goes on below or above.
+    """
+    most = math.ceil(1.3 * formula) + 60
+    start = 1 if most <= 1200 else max(1, math.floor(0.9 * formula) - 60)
+    reached = reaches(range(start, most + 1))
+    while start > 1 and reached[0]:
+        start, before = max(1, start // 2), start
+        reached = np.concatenate([reaches(range(start, before)), reached])
+    while True:
+        short = np.flatnonzero(~reached)
+        last = start + int(short[-1]) + 1 if short.size else start
+        if 1.15 * last <= most:
+            return start + int(np.argmax(reached)), last
+        if most > 2 * MOST_PAIRS:
+            raise PairstatsError(
+                f"Exact power is computed for at most {2 * MOST_PAIRS:,} pairs, which do not reach the target. "
+                "Use method='connor'."
+            )
+        reached = np.concatenate([reached, reaches(range(most + 1, 2 * most + 1))])
+        most *= 2
+
+
+def _powers(pairs: range, psi: float, share: float, alpha: float, method: str) -> Floats:
+    """Power at each of many numbers of pairs.
+
+    Whether k discordant pairs are rejected does not depend on the number of all pairs, and is worked out once;
+    of the numbers of discordant pairs those are left out that have a probability below 1e-17 in all (Bernstein).
+    """
+    most = pairs[-1]
+    discordant = np.arange(most + 1)
+    rejecting = _tail_probability(_critical_counts(most, alpha, method), discordant, share)
+    found = np.empty(len(pairs))
+    for at, n in enumerate(pairs):
+        far = 9 * math.sqrt(n * psi * (1 - psi)) + 40
+        near = slice(max(0, math.floor(n * psi - far)), min(n, math.ceil(n * psi + far)) + 1)
+        found[at] = binomial_pmf(discordant[near], n, psi) @ rejecting[near]
+    return np.minimum(found, 1.0)
 
 
 def _binomial_quantile(k: NDArray[np.int64], level: float) -> Floats:

@@ -177,10 +177,8 @@ def is_range(value: Any) -> bool:
 def _interval(table: Table, rule: IntervalRule) -> Iterator[Fault]:
     yield from tried(table, lambda: check_level(rule.confidence_level))
     yield from tried(table, lambda: build.build_interval(rule))
-    for key, least in (("n_resamples", 1), ("seed", 0)):
-        value = getattr(rule, key)
-        if value is not None and value < least:
-            yield table.fault(f"`{key}` must be at least {least}, but is {value}.", key)
+    if rule.n_resamples is not None and rule.n_resamples < 1:
+        yield table.fault(f"`n_resamples` must be at least 1, but is {rule.n_resamples}.", "n_resamples")
 
 
 def _shares_only(tables: Tables) -> Iterator[Fault]:
