@@ -10,6 +10,7 @@ import pytest
 
 import pairstats as ps
 from pairstats import cli
+from pairstats.commands.shell_words import as_typed
 from pairstats.errors import PairstatsError
 from pairstats.readers import collect
 from pairstats.readers.columns import UnusualError
@@ -62,6 +63,7 @@ def test_a_folder_that_is_not_there_is_told_before_anything_is_read(
     raw = written(tmp_path, "runs.csv", RUNS)
     written(tmp_path, "file", "")
     ps.read_runs(raw, family="item").save("records.parquet")
+    as_typed("")  # which remembers the words of `read_runs`, and not those of what takes its place here
     with monkeypatch.context() as patch:
         patch.setattr(collect, "read_runs", lambda *_, **__: pytest.fail("it was read"))
         for words in (["normalize", raw, "--family", "item"], ["rescore", "records.parquet", "scorer.py"]):

@@ -65,7 +65,10 @@ _TABLE: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("lighteval", "log-likelihood"): {"NaN": "error nan_loglikelihood"},
     ("lm_eval", "log-likelihood"): {"NaN": "error nan_loglikelihood"},
     ("metr", "fatal_error_from"): {"usageLimits": "truncated usage_limits", OTHER: "error ~*_error"},
-    ("openai", STOP): {"abort": "error cancelled", "incomplete": "truncated incomplete"},
+    ("openai", STOP): {
+        "length": "truncated length", "max_tokens": "truncated length", "max_output_tokens": "truncated length",
+        "abort": "error cancelled", "incomplete": "truncated incomplete",
+    },
     ("openai", "error.code"): {
         "batch_expired": "error batch_expired", "batch_cancelled": "error batch_cancelled",
         "content_filter": "refused content_filter",
