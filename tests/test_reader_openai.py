@@ -513,3 +513,12 @@ def test_questions_with_choices_are_no_completions(more: dict[str, Any], tmp_pat
     if "choices" in more:
         row = ps.read_runs(file.path, family="item").frame.iloc[0]
         assert row[["item", "answer", "gold", "score"]].tolist() == ["1", "B", "A", 0.0]
+
+
+@pytest.mark.parametrize(("code", "state"), [(200, ("answered", None)), (500, ("error", "server_error"))])
+def test_a_bare_completion_with_the_code_of_its_call(
+    code: int, state: tuple[str, str | None], tmp_path: Path
+) -> None:
+    line = {**completion(), "item": "q", "status_code": code}
+    [record], _ = read(READER, written(tmp_path, "a.jsonl", [line]))
+    assert (record.fields["status"], record.fields.get("reason")) == state

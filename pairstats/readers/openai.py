@@ -189,8 +189,8 @@ def _call(line: dict[str, Any]) -> Call | None:
         return None
     response = line.get("response") if "response" in line else line
     body = response
-    if isinstance(response, dict) and "status_code" in response:
-        body = response.get("body")
+    if "response" in line and isinstance(response, dict) and "status_code" in response:
+        body = response.get("body")  # a bare completion may have the code of its call, too
     body = body if isinstance(body, dict) else {}
     return Call(line, body, failure_of(line, response, body))
 
