@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import enum
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from conftest import SHARED, needs_shared
 from hypothesis import event, given
@@ -492,3 +496,156 @@ def test_a_log_with_keys_of_every_line_is_read_by_records(
     assert notes == [False]
     assert isinstance(found, ps.Records)
     assert len(found) == 500
+
+
+# --- what a block cannot tell of its rows
+
+
+class Level(enum.IntEnum):
+    """A whole number of another kind."""
+
+    HIGH = 3
+
+
+def scored(*cells: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"item": f"q{n}", "model": "m", "score": n % 2} | more for n, more in enumerate(cells)]
+
+
+UNTOLD: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    # Arrow makes floats of whole numbers that it cannot hold, and of those among fractions.
+    "large in an object": (
+        scored({"meta": {"n": 2**70}}, {"meta": {"n": 1}}), {"extra": {"n": "meta.n"}}
+    ),
+    "large among fractions": (
+        scored({"meta": {"n": 2**53 + 1}}, {"meta": {"n": 1.5}}), {"extra": {"n": "meta.n"}}
+    ),
+    "the only fraction is left out": (scored({"n": 1}, {"n": 2.5}, {"n": 3}), {"exclude": "q1"}),
+    "the only fraction in an object is left out": (
+        scored({"meta": {"n": 1}}, {"meta": {"n": 2.5}}), {"exclude": "q1", "extra": {"n": "meta.n"}}
+    ),
+    "NaN among whole numbers": (scored({"n": float("nan")}, {"n": 1}), {}),
+    "NaN in an object": (
+        scored({"meta": {"n": float("nan")}}, {"meta": {"n": 1}}), {"extra": {"n": "meta.n"}}
+    ),
+    # A key that records lack is no null.
+    "a path of what is left out": (scored({}, {"kind": "x"}, {}), {"exclude": "q1", "category": "kind"}),
+    "a path in an object of what is left out": (
+        scored({}, {"meta": {"kind": "x"}}, {}), {"exclude": "q1", "category": "meta.kind"}
+    ),
+    "a column called file in some rows": (scored({"file": "x"}, {}), {"category": "file"}),
+    "a constant of NumPy": (scored({}, {}), {"set": {"note": np.float64(0.5)}}),
+    "a constant of an enumeration": (scored({}, {}), {"set": {"note": Level.HIGH}}),
+    "half a surrogate pair as constant": (scored({}, {}), {"set": {"note": "a\ud800"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("untold", UNTOLD)
+@pytest.mark.parametrize("size", [1 << 24, 60])
+def test_what_a_block_cannot_tell_is_read_by_records(
+    untold: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, words = UNTOLD[untold]
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
+    found = outcome(tmp_path / "a.jsonl", family="item", **words)
+    assert_same(found, read_by_records(monkeypatch, tmp_path / "a.jsonl", family="item", **words))
+
+
+def test_bytes_of_which_some_are_text_are_no_column_that_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are read by the thousand, columns by 65,536: bytes are text where all of those read together are."""
+    count = 1500
+    table = pa.table({
+        "item": [f"q{n}" for n in range(count)], "model": ["m"] * count, "score": [1.0] * count,
+        "note": pa.array([b"x"] * (count - 1) + [b"\xff"], pa.binary()),
+    })  # fmt: skip
+    content = io.BytesIO()
+    pyarrow.parquet.write_table(table, content)
+    (tmp_path / "a.parquet").write_bytes(content.getvalue())
+    found = outcome(tmp_path / "a.parquet", family="item")
+    assert_same(found, read_by_records(monkeypatch, tmp_path / "a.parquet", family="item"))
+    assert isinstance(found, ps.Records)
+    assert found.frame["note"].count() == 1000
+
+
+@pytest.mark.parametrize(
+    "cells", [[1, 1, 2.5], [1.0, True, True], ["\ud800", "x", "y"]],
+    ids=["a fraction that no record has", "a truth value among fractions", "half a surrogate pair"],
+)  # fmt: skip
+@pytest.mark.parametrize("column", [{"extra": {"n": "items.n"}}, {"split": "items.n"}], ids=["extra", "word"])
+def test_cells_of_several_kinds_beside_columns(
+    column: dict[str, Any], cells: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(as_lines(scored({}, {})))
+    (tmp_path / "items.json").write_text(
+        json.dumps([{"item": f"q{n}", "n": cell} for n, cell in enumerate(cells)])
+    )
+    words = {"items": tmp_path / "items.json", "family": "item", **column}
+    found = outcome(tmp_path / "a.jsonl", **words)
+    assert isinstance(found, ps.Records)
+    assert_same(found, read_by_records(monkeypatch, tmp_path / "a.jsonl", **words))
+
+
+def test_columns_of_an_item_table_are_named_by_text(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(as_lines(scored({}, {})))
+    rows = [{"item": f"q{n}", 1: "x"} for n in range(2)]
+    records = ps.read_runs(tmp_path / "a.jsonl", family="item", items=rows, extra={"n": "items.1"})
+    assert records.frame["n"].tolist() == ["x", "x"]
+    twice = [row | {"1": "y"} for row in rows]
+    frame = pd.DataFrame([["q0", "x", "y"], ["q1", "x", "y"]], columns=["item", "1", "1"])
+    for items in (twice, frame):
+        with pytest.raises(ps.ReadError, match="Column names of the item table must differ, but '1' occur"):
+            ps.read_runs(tmp_path / "a.jsonl", family="item", items=items)
+
+
+def called(*lines: dict[str, Any], bare: bool = False, **body: Any) -> list[dict[str, Any]]:
+    """Lines of a log of completions."""
+    rows = []
+    for number, line in enumerate(lines):
+        choice = {"index": 0, "message": {"content": "Answer: A"}, "finish_reason": "stop"}
+        told = {"id": f"c{number}", "model": "m", "choices": [choice], **body}
+        rows.append({"custom_id": f"q{number}", **(told if bare else {"response": told}), **line})
+    return rows
+
+
+ANSWERS = {"answers": ps.AnswerFormat("choice", field=None), "set": {"gold": "A"}}
+CALLS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "a bare completion with the code of its call": (called({}, {"status_code": 500}, bare=True), {}),
+    "a negative count": (called({}, {}, usage={"prompt_tokens": -3}), {}),
+    "a text beside the message that is none": (
+        called({}, choices=[{"message": {"content": "A"}, "text": 5}]), {}
+    ),
+    "a body beside the completion in some lines": (
+        called({"body": {"model": "x"}}, {}), {"extra": {"who": "body.model"}}
+    ),
+    "a further score that comes late": (
+        called({"prompt": None}, {"prompt": "x"}, {"prompt": "y", "correct": True}), ANSWERS
+    ),
+    "a further score of what is left out": (called({"correct": True}, {}), {"exclude": "q0", **ANSWERS}),
+    "a path to a score of what is left out": (
+        called({"meta": {"s": 1}}, {"meta": {}}), {"exclude": "q0", "score": "meta.s"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("calls", CALLS)
+def test_completions_that_are_not_plain_are_read_by_records(
+    calls: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, words = CALLS[calls]
+    (tmp_path / "a.jsonl").write_bytes(as_lines(rows))
+    found = outcome(tmp_path / "a.jsonl", family="item", **words)
+    assert_same(found, read_by_records(monkeypatch, tmp_path / "a.jsonl", family="item", **words))
+
+
+def test_a_file_without_rows_is_left_out_in_parts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "a.jsonl").write_bytes(as_lines(scored({}, {})))
+    (tmp_path / "runs" / "b.csv").write_text("item,model,score\n")
+    words: dict[str, Any] = {"family": "item", "keep_going": True}
+    wanted = read_by_records(monkeypatch, tmp_path / "runs", **words)
+    assert isinstance(wanted, ps.Records)
+    assert_same(streamed(tmp_path / "runs", tmp_path, monkeypatch, **words), saved(wanted, tmp_path))

@@ -46,6 +46,12 @@ def check_exact(cells: Column) -> None:
         raise UnusualError("large numbers")
 
 
+def check_fraction(cells: Column) -> None:
+    """Refuse floats that are all whole: only a value that is gone may have made floats of whole numbers."""
+    if pc.all(pc.equal(pc.floor(cells), cells)).as_py():
+        raise UnusualError("numbers that may be whole without the values left out")
+
+
 def typed(name: str, cells: Column) -> Column:
     """Column in the type that the format has for its name."""
     if name == "repeat":

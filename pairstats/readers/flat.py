@@ -108,10 +108,10 @@ def log_parts(given: Given, reader: Reader, reading: Reading, tally: Tally, plac
 
 @contextmanager
 def _what_arrow_refuses() -> Iterator[None]:
-    """Take what Arrow cannot hold or do, say a whole number of 70 bits, for unusual."""
+    """Take what Arrow cannot hold or do, say a whole number of 70 bits or half a surrogate pair, for unusual."""
     try:
         yield
-    except (pa.ArrowException, OverflowError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
         raise UnusualError(str(error)) from error
 
 

@@ -13,6 +13,7 @@ from pairstats import schema
 from pairstats.readers.cells import (
     Column,
     check_exact,
+    check_fraction,
     is_plain,
     number_of,
     text_of,
@@ -51,6 +52,7 @@ class FlatBlock:
         self.given, self.reading, self.tally = given, reading, tally
         self.layout, self.block = layout, block
         self.items: ItemColumns | None = None
+        self.some_out = False
         self.fields: Fields = {}
         self.scores = {name: self._score(column) for name, column in layout.scores.items()}
 
@@ -108,7 +110,7 @@ class FlatBlock:
         return met
 
     def _constant(self, value: Any) -> Column:
-        if not isinstance(value, str | int | float) or value != value:
+        if type(value) not in (str, int, float, bool) or value != value:  # of other kinds records make text
             raise UnusualError("a constant that is no plain value")
         return pa.chunked_array([pa.repeat(pa.scalar(value), len(self.block))])
 
@@ -122,7 +124,9 @@ class FlatBlock:
     def _find_roles(self) -> None:
         first, shown = self.block.numbers, self.given.file.shown
         numbers = pc.cast(pa.array(first), pa.string())
-        self.fields["source"] = pa.chunked_array([pc.binary_join_element_wise(shown, numbers, ":")])
+        self.fields["source"] = pa.chunked_array(
+            [pc.binary_join_element_wise(pa.scalar(shown), numbers, ":")]
+        )
         for role, name in self.layout.roles.items():
             cells = self._raw(name)
             if cells is None or role in TOLD_BY:
@@ -206,6 +210,8 @@ class FlatBlock:
     def _keep(self, name: str) -> bool:
         """Take a further column, where it holds plain values."""
         cells = self._raw(name)
+        if cells is not None and (pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type)):
+            raise UnusualError("bytes, of which fewer rows at a time may be text")
         if cells is None or not is_plain(cells.type) or cells.null_count == len(cells):
             return False
         if pa.types.is_floating(cells.type):
@@ -238,6 +244,8 @@ class FlatBlock:
         values = self._candidate(column, name_of(path))
         if not is_plain(values.type):
             raise UnusualError(f"{column} of values that are not plain")
+        if pa.types.is_floating(values.type):
+            check_exact(values)
         if not isinstance(path, Extract):
             return values
         texts, pattern = text_of(values), re.compile(path.pattern)
@@ -253,6 +261,7 @@ class FlatBlock:
     def _candidate(self, column: str, name: str) -> Column:
         """Look a name up as `mapping` does: a column already known, then the record."""
         own, raw = self.fields.get(name), self.block.find(name)
+        self._check_there(name, raw)
         joined = None if self.items is None else self.items.find(name)
         same = raw is None or self.layout.roles.get(name, name) == name
         if own is not None and name != column and (own.null_count == 0 or (same and joined is None)):
@@ -269,6 +278,13 @@ class FlatBlock:
             return self._constant(self.tally.file)
         raise UnusualError(f"{name!r} is not found")
 
+    def _check_there(self, name: str, raw: Column | None) -> None:
+        """Refuse a name that records may lack, where that is not the same as to hold null."""
+        if raw is None or not raw.null_count:
+            return
+        if name == "file" or (self.some_out and raw.null_count == len(raw)):
+            raise UnusualError(f"{name!r} may not be in each record, or in none that is kept")
+
     def _exclude(self) -> frozenset[str]:
         """Leave out the items that fit a pattern; give the patterns that fit any."""
         if not self.reading.exclude:
@@ -279,6 +295,7 @@ class FlatBlock:
         fits, why = fitting(pc.unique(items).to_pylist(), self.reading.exclude)
         reasons = by_word(items, why.get, pa.string())
         left_out = pc.is_valid(reasons)
+        self.some_out = bool(pc.any(left_out).as_py())
         self.tally.left_out += zip(
             self.fields["source"].filter(left_out).to_pylist(),
             reasons.filter(left_out).to_pylist(),
@@ -288,6 +305,8 @@ class FlatBlock:
         self.fields = {name: values.filter(kept) for name, values in self.fields.items()}
         self.scores = {name: values.filter(kept) for name, values in self.scores.items()}
         self.block = self.block.filter(kept)
+        if self.some_out and any(values.null_count == len(values) for values in self.scores.values()):
+            raise UnusualError("a score that only records left out may have")
         return fits
 
     def _check_key(self) -> None:
@@ -339,7 +358,11 @@ class FlatBlock:
     def _drop_nan(self) -> None:
         for name, values in self.fields.items():
             if pa.types.is_floating(values.type):
+                known = values.null_count
                 values = self.fields[name] = without_nan(self.tally, values)
+                some_gone = self.some_out or values.null_count > known
+                if some_gone and name not in schema.NAMES and not schema.is_score(name):
+                    check_fraction(values)
             if name not in schema.NAMES and values.null_count == len(values):
                 self.fields[name] = pa.chunked_array([pa.nulls(len(values))])  # of no type of its own
 

@@ -10,7 +10,7 @@ from pairstats.readers.columns import UnusualError
 from pairstats.readers.item_keys import likeliest_key
 from pairstats.readers.items import Loaded
 
-_PLAIN = frozenset({str, int, float, bool, type(None), list, dict})
+_PLAIN = frozenset({str, int, float, bool, list, dict})
 
 
 class ItemColumns:
@@ -78,8 +78,11 @@ def _column(loaded: Loaded, name: str) -> pa.Array:
     """Cells of a column of the table, in one type."""
     if any(name not in row for row in loaded.rows):
         raise UnusualError("a row of the item table without a column")
-    if not {type(row[name]) for row in loaded.rows} <= _PLAIN:
-        raise UnusualError("a cell of a kind that Arrow may read as another one, as NumPy's numbers")
+    kinds = {type(row[name]) for row in loaded.rows} - {type(None)}
+    if len(kinds) > 1 or not kinds <= _PLAIN:
+        raise UnusualError(
+            "cells of several kinds, or of one that Arrow may read as another, as NumPy's numbers"
+        )
     try:
         return pa.array([row[name] for row in loaded.rows])
     except (pa.ArrowException, OverflowError) as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairstats.arguments import shown
-from pairstats.errors import PairingError, ReadError
+from pairstats.errors import PairingError, ReadError, listed
 from pairstats.readers.base import RunFile
 from pairstats.readers.dotted import lookup
 from pairstats.readers.drafts import MISSING, Draft, Tally, as_text, leave_out
@@ -177,19 +178,30 @@ def load_items(table: Any) -> Loaded:
             raise ReadError(f"The item table must be a file, but {str(table)!r} is none.")
         return Loaded(path.name, path, _read(path))
     if isinstance(table, pd.DataFrame):
+        _check_names(table.columns)
         rows = table.to_dict("records")
         return Loaded("item table", None, [
             {str(key): None if pd.api.types.is_scalar(cell) and pd.isna(cell) else cell
              for key, cell in row.items()} for row in rows
         ])  # fmt: skip
     if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
-        return Loaded("item table", None, [dict(row) for row in table])
+        _check_names(dict.fromkeys(key for row in table for key in row))
+        return Loaded("item table", None, [{str(key): cell for key, cell in row.items()} for row in table])
     try:
         return Loaded("item table", None, pa.table(table).to_pylist())
     except (TypeError, ValueError) as error:
         raise ReadError(
             f"`items` must be a file, a frame or a list of dicts, but got {shown(table)}: {error}."
         ) from error
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    """Refuse columns that are one by name, of which one would hide the other."""
+    twice = [name for name, times in Counter(map(str, names)).items() if times > 1]
+    if twice:
+        raise ReadError(
+            f"Column names of the item table must differ, but {listed(twice, 8)} occur more than once. Rename them."
+        )
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

@@ -42,6 +42,8 @@ def columns_of(block: Block, reading: Reading) -> tuple[Block, Layout]:
     line = _Level(block.table.combine_chunks().to_struct_array().combine_chunks(), "line")
     if any(name.startswith(_OWN) or name in FURTHER for name in block.names):
         raise UnusualError("a name of a column that is made here")
+    if line.raw("body").null_count and line.has("body"):
+        raise UnusualError("lines of which some have a body beside the completion")
     body = _body_of(line)
     _check_plain(line, body)
     fields = {**_told(line, body), **_reply(body)}
@@ -94,6 +96,8 @@ class _Level:
 def _body_of(line: _Level) -> _Level:
     """Completions that the lines are, or hold."""
     if not line.has("response"):
+        if line.has("status_code"):
+            raise UnusualError("a bare completion with the code of its call")
         return line
     response = line.level("response")
     if not response.has("status_code"):
@@ -128,6 +132,8 @@ def _told(line: _Level, body: _Level) -> Fields:
     if usage is not None:
         for name, keys in TOKENS.items():
             found[name] = _first([usage.get(key, _WHOLE) for key in keys])
+            if pc.any(pc.less(found[name], 0)).as_py():
+                raise UnusualError("a negative count")
     return {name: cells for name, cells in found.items() if cells.null_count < len(model)}
 
 
@@ -155,7 +161,8 @@ def _reply(body: _Level) -> Fields:
     """Text, status and reason of every reply."""
     choice = _choice_of(body)
     message = choice.level("message") if choice.has("message") else None
-    text = choice.get("text", _TEXT) if message is None else message.get("content", _TEXT)
+    text = choice.get("text", _TEXT)  # which must be a text beside a message too
+    text = text if message is None else message.get("content", _TEXT)
     refusal = pa.nulls(len(text), pa.string()) if message is None else message.get("refusal", _TEXT)
     refusal = pc.if_else(pc.equal(refusal, ""), pa.scalar(None, pa.string()), refusal)  # an empty one is none
     finish = pc.fill_null(choice.get("finish_reason", _TEXT), "")
@@ -254,9 +261,11 @@ def _layout(lines: Block, plain: Block, roles: Mapping[str, str], reading: Readi
         scores |= {wanted: wanted}
     elif len(scores) > 1 and reading.answers is None:
         raise UnusualError("several scores")
+    primary = wanted or (None if reading.answers else next(iter(scores), None))
     for name in scores:
         cells = plain.find(name)
         if cells is None or cells.type not in (pa.null(), pa.bool_(), pa.int64(), pa.float64()):
             raise UnusualError("a score that is no number")
-    primary = wanted or (None if reading.answers else next(iter(scores), None))
+        if cells.null_count and name != primary:
+            raise UnusualError("a further score that some lines may not have")
     return Layout(roles, scores, primary, from_one=False)

@@ -149,7 +149,12 @@ def read_piece(task: Task, reading: Reading, sink: Sink) -> Piece:
         return piece
     with ThreadPoolExecutor(1) as pool:
         hashing = pool.submit(lambda: given.file.sha256)
-        piece = _read_file(task, reading, sink)
+        try:
+            piece = _read_file(task, reading, sink)
+        except ReadError as error:
+            if not reading.options.keep_going:
+                raise
+            raise UnusualError(str(error)) from error  # of all files together, some may be left out
         piece.tally.sha256 = hashing.result()
     return piece
 
